@@ -32,7 +32,7 @@ async function answer(event: unknown): Promise<RunReport> {
   const isOverdue = report.outboxAgeMs > MAX_OUTBOX_MS;
   count('evaluator', {
     RuleLagSeconds: Math.max(report.lagMs, report.quietMs) / 1000,
-    RulesFailing: report.failingRules + report.failedGroups,
+    RulesFailing: report.failingRules + report.failedTasks,
     AlertsUndelivered: report.dropped + (isOverdue ? 1 : 0),
   });
   return report;

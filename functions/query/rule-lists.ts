@@ -3,10 +3,10 @@ import type * as z from 'zod';
 import type { Alert } from '../../shared/alerting/alert-state';
 import { conditionOf } from '../../shared/alerting/condition';
 import { nameOf } from '../../shared/alerting/evaluate-rule';
-import { carryOver, type GroupState, type StoredRule } from '../../shared/alerting/group-state';
 import type { Rule } from '../../shared/alerting/rule-document';
-import { groupOf } from '../../shared/alerting/rule-document';
-import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import { ruleGroupOf } from '../../shared/alerting/rule-document';
+import { carryOver, type RuleGroupState, type StoredRule } from '../../shared/alerting/rule-group-state';
+import { ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/rule-groups';
 import { type SilenceTest, silenceTest } from '../../shared/alerting/silences';
 import { formatFloat } from '../../shared/alerting/template/format';
 import type { rulesQuery } from '../../shared/http/contract/rules';
@@ -74,7 +74,7 @@ async function rules(tenant: Tenant, query: RulesQuery) {
     .filter(({ document }) => names === undefined || names.includes(document.name))
     .flatMap((each) => {
       const state = states.get(ruleGroupId(each.namespace, each.document.name));
-      const view = groupView(each, state, viewOf, isWanted);
+      const view = ruleGroupView(each, state, viewOf, isWanted);
       return view.rules.length === 0 ? [] : [{ view, token: tokenOf(each) }];
     });
   const from = token ? groups.findIndex((each) => each.token === token) : 0;
@@ -88,7 +88,7 @@ async function rules(tenant: Tenant, query: RulesQuery) {
   );
 }
 
-function tokenOf({ namespace, document }: StoredGroup): string {
+function tokenOf({ namespace, document }: StoredRuleGroup): string {
   return createHash('sha256').update(`${namespace};${document.name}`).digest('hex');
 }
 
@@ -112,29 +112,29 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
 }
 
 /** @param viewOf makes the answer's form of an alert; undefined omits the alerts of the rule */
-function groupView(
-  { namespace, document }: StoredGroup,
-  state: GroupState | undefined,
+function ruleGroupView(
+  { namespace, document }: StoredRuleGroup,
+  state: RuleGroupState | undefined,
   viewOf: AlertViewOf | undefined,
   isWanted: RuleTest,
 ) {
-  const group = groupOf(document);
-  const { rules: left } = carryOver(group, state);
+  const ruleGroup = ruleGroupOf(document);
+  const { rules: left } = carryOver(ruleGroup, state);
   const lastEvaluation = state === undefined ? NEVER : timeText(state.evaluatedMs);
-  const rules = group.rules
+  const rules = ruleGroup.rules
     .map((rule, i) => ({
       rule,
-      view: ruleView(rule, group.labels, left[i]!, lastEvaluation, viewOf),
+      view: ruleView(rule, ruleGroup.labels, left[i]!, lastEvaluation, viewOf),
     }))
-    .filter(({ rule, view }) => isWanted({ ...rule, labels: ownLabels(rule, group.labels) }, view))
+    .filter(({ rule, view }) => isWanted({ ...rule, labels: ownLabels(rule, ruleGroup.labels) }, view))
     .map(({ view }) => view);
   return {
-    name: group.name,
+    name: ruleGroup.name,
     file: namespace,
     rules,
-    interval: group.intervalMs / 1000,
-    limit: group.limit,
-    queryOffset: (group.queryOffsetMs ?? stage.ruleQueryOffset) / 1000,
+    interval: ruleGroup.intervalMs / 1000,
+    limit: ruleGroup.limit,
+    queryOffset: (ruleGroup.queryOffsetMs ?? stage.ruleQueryOffset) / 1000,
     evaluationTime: (state?.durationMs ?? 0) / 1000,
     lastEvaluation,
   };

@@ -14,9 +14,9 @@ import {
   sortedMonitors,
   updatedMonitor,
 } from '../../shared/monitors/monitor';
-import { groupKindOf, intervalOf } from '../../shared/monitors/monitor-state';
+import { intervalOf, taskKindOf } from '../../shared/monitors/monitor-state';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { downtimes, gatekeeper, groupIndex, monitors, requirePublicUrl, services } from './stores';
+import { downtimes, gatekeeper, monitors, requirePublicUrl, services, taskIndex } from './stores';
 
 const MAX_DOWNTIMES = 500;
 
@@ -76,7 +76,7 @@ export const monitorHandlers: RouteHandlers = {
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = intervalOf(monitor);
   if (intervalMs !== undefined)
-    await groupIndex.put(tenant, groupKindOf(monitor), monitor.id, rules, intervalMs);
+    await taskIndex.put(tenant, taskKindOf(monitor), monitor.id, rules, intervalMs);
 }
 
 async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {

@@ -1,7 +1,7 @@
-import type { GroupDocument } from '../../shared/alerting/rule-document';
+import type { RuleGroupDocument } from '../../shared/alerting/rule-document';
 import { rulesYaml } from '../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../shared/alerting/rule-file';
-import { MAX_GROUP_BYTES, ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import { MAX_GROUP_BYTES, ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/rule-groups';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -63,14 +63,14 @@ export const ruleHandlers: RouteHandlers = {
  *
  * @throws {HttpError} 404 if the namespace has no groups
  */
-async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredGroup[]> {
+async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredRuleGroup[]> {
   const groups = (await ruleGroups.list(tenant.id)).filter((each) => each.namespace === namespace);
   if (groups.length === 0) throw new HttpError(404, 'no rule groups found');
   return groups;
 }
 
-function byNamespace(groups: readonly StoredGroup[]): Record<string, GroupDocument[]> {
-  const found = new Map<string, GroupDocument[]>();
+function byNamespace(groups: readonly StoredRuleGroup[]): Record<string, RuleGroupDocument[]> {
+  const found = new Map<string, RuleGroupDocument[]>();
   for (const { namespace, document } of groups)
     found.set(namespace, [...(found.get(namespace) ?? []), document]);
   return Object.fromEntries(found);

@@ -15,7 +15,7 @@ export const {
   annotations,
   ruleGroups,
   ruleStates,
-  groupIndex,
+  taskIndex,
   evaluatorStore,
   alerts,
   checks,

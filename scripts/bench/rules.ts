@@ -132,7 +132,7 @@ class Run {
     };
     for (let isBehind = true; isBehind; ) {
       const report = await run().catch(() => undefined);
-      isBehind = report === undefined || report.failedGroups > 0 || report.ticks !== report.groups;
+      isBehind = report === undefined || report.failedTasks > 0 || report.ticks !== report.tasks;
       this.frame.log(
         `catching up: ${report === undefined ? 'a run out of time' : `${report.ticks} evaluations`}`,
       );
@@ -145,10 +145,10 @@ class Run {
       const beganMs = performance.now();
       const report = await run();
       seconds.push((performance.now() - beganMs) / 1000);
-      if (report.failedGroups + report.failingRules > 0 || report.ticks !== report.groups)
+      if (report.failedTasks + report.failingRules > 0 || report.ticks !== report.tasks)
         throw new Error(`the tick was not evaluated in full: ${JSON.stringify(report)}`);
       this.frame.log(
-        `tick ${tick + 1} of ${count}: ${report.groups} groups in ${seconds.at(-1)!.toFixed(2)} s`,
+        `tick ${tick + 1} of ${count}: ${report.tasks} groups in ${seconds.at(-1)!.toFixed(2)} s`,
       );
       await sleep(Math.max(0, beganMs + APART_MS - performance.now()));
     }

@@ -7,8 +7,8 @@ import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
 import { firstFrom, type SampleColumns, type SampleStore } from '../promql/store';
 import type { Alert } from './alert-state';
-import { evaluateGroup, type RuleState, type WriteSamples } from './evaluate-group';
 import { ALERT_SERIES, nameOf } from './evaluate-rule';
+import { evaluateRuleGroup, type RuleState, type WriteSamples } from './evaluate-rule-group';
 import { instantVector } from './instant-vector';
 import type { RuleGroup } from './rule-document';
 
@@ -18,7 +18,7 @@ export interface BacktestOptions {
   /** Returns a store for one read of stored samples. */
   readonly reads: () => SampleStore;
   readonly query: QueryOptions;
-  /** Query offset of groups that do not set one, in ms. */
+  /** Query offset of rule groups that do not set one, in ms. */
   readonly defaultOffsetMs: number;
   /** Maximum number of pending and firing alerts of one rule. */
   readonly maxAlerts: number;
@@ -56,7 +56,7 @@ export interface FailedRule {
 }
 
 export interface Backtest {
-  /** Number of group evaluations. */
+  /** Number of rule group evaluations. */
   readonly ticks: number;
   /** Sorted by the time of firing. */
   readonly alerts: readonly PastAlert[];
@@ -70,7 +70,7 @@ export class BacktestLimitError extends Error {
   override readonly name = 'BacktestLimitError';
 }
 
-/** Maximum number of group evaluations: enough for one group over 100 days at 30 s. */
+/** Maximum number of rule group evaluations: enough for one rule group over 100 days at 30 s. */
 const MAX_TICKS = 288_000;
 const MAX_ALERTS = 10_000;
 /** Maximum number of samples that all rules together may yield. Each takes 16 bytes of memory. */
@@ -83,18 +83,21 @@ const PART_MS = DAY_MS / 12;
  * pending.
  *
  * Rules see the results of this backtest instead of samples stored under the same names since the start of
- * the range. A group that was evaluated before therefore yields the same results again.
+ * the range. A rule group that was evaluated before therefore yields the same results again.
  *
  * @throws {BacktestLimitError} for too many ticks, alerts or samples
  */
-export async function backtest(groups: readonly RuleGroup[], options: BacktestOptions): Promise<Backtest> {
+export async function backtest(
+  ruleGroups: readonly RuleGroup[],
+  options: BacktestOptions,
+): Promise<Backtest> {
   const { fromMs, toMs } = options.range;
-  const ticks = groups.reduce((sum, { intervalMs }) => sum + Math.ceil((toMs - fromMs) / intervalMs), 0);
+  const ticks = ruleGroups.reduce((sum, { intervalMs }) => sum + Math.ceil((toMs - fromMs) / intervalMs), 0);
   if (ticks > MAX_TICKS)
     throw new BacktestLimitError(
       `the range has ${ticks} evaluations of groups; at most ${MAX_TICKS} are allowed`,
     );
-  const run = new Run(groups, options);
+  const run = new Run(ruleGroups, options);
   for (let atMs = fromMs; atMs < toMs; atMs += PART_MS)
     await run.part({ fromMs: atMs, toMs: Math.min(atMs + PART_MS, toMs) });
   return run.result();
@@ -114,11 +117,11 @@ class Run {
   private becamePending = 0;
 
   constructor(
-    private readonly groups: readonly RuleGroup[],
+    private readonly ruleGroups: readonly RuleGroup[],
     private readonly options: BacktestOptions,
   ) {
-    this.states = groups.map(() => []);
-    const rules = groups.flatMap((group) => group.rules);
+    this.states = ruleGroups.map(() => []);
+    const rules = ruleGroups.flatMap((ruleGroup) => ruleGroup.rules);
     const namesOf = (kind: string) => new Set(rules.filter((rule) => rule.kind === kind).map(nameOf));
     this.recordedNames = namesOf('recording');
     this.alertNames = namesOf('alerting');
@@ -128,7 +131,8 @@ class Run {
     const due = this.dueIn(range);
     const reads = new SharedReads(() => this.withoutOwn(this.options.reads()));
     for (const { tickMs, index } of due)
-      for (const { parsed } of this.groups[index]!.rules) reads.expect(parsed, tickMs - this.offsetOf(index));
+      for (const { parsed } of this.ruleGroups[index]!.rules)
+        reads.expect(parsed, tickMs - this.offsetOf(index));
     const store = new OverlayStore(reads, this.results);
     const recorded = new MemorySampleStore();
     for (const each of due) await this.evaluate(each, store, recorded);
@@ -149,12 +153,12 @@ class Run {
   }
 
   private offsetOf(index: number): number {
-    return this.groups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
+    return this.ruleGroups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
   }
 
-  /** Returns the ticks of all groups, oldest first; ticks at the same time are in the order of the groups. */
+  /** Returns the ticks of all rule groups, oldest first; ticks at the same time are in the order of the rule groups. */
   private dueIn({ fromMs, toMs }: TimeRange): Due[] {
-    const due = this.groups.flatMap(({ intervalMs }, index) => {
+    const due = this.ruleGroups.flatMap(({ intervalMs }, index) => {
       const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;
       const count = Math.max(0, Math.ceil((toMs - firstMs) / intervalMs));
       return Array.from({ length: count }, (_, i) => ({ tickMs: firstMs + i * intervalMs, index }));
@@ -164,7 +168,8 @@ class Run {
 
   /** Hides samples that rules of these names have stored since the start of the range. */
   private withoutOwn(store: SampleStore): SampleStore {
-    const hiddenFromMs = this.options.range.fromMs - Math.max(...this.groups.map((_, i) => this.offsetOf(i)));
+    const hiddenFromMs =
+      this.options.range.fromMs - Math.max(...this.ruleGroups.map((_, i) => this.offsetOf(i)));
     return {
       select: async (matchers, range) => {
         const { series, warnings } = await store.select(matchers, range);
@@ -185,7 +190,7 @@ class Run {
     store: SampleStore,
     recorded: MemorySampleStore,
   ): Promise<void> {
-    const group = this.groups[index]!;
+    const ruleGroup = this.ruleGroups[index]!;
     const { query, maxAlerts } = this.options;
     const context = {
       tickMs,
@@ -204,15 +209,18 @@ class Run {
         if (this.recordedNames.has(labelValue(labels, METRIC_NAME)!)) recorded.add(labels, atMs, value);
       }
     };
-    const states = await evaluateGroup(group, this.states[index]!, context, write);
+    const states = await evaluateRuleGroup(ruleGroup, this.states[index]!, context, write);
     this.states[index] = states;
     this.ticks++;
     for (const [i, { alerts, lastError }] of states.entries()) {
-      const rule = nameOf(group.rules[i]!);
+      const rule = nameOf(ruleGroup.rules[i]!);
       if (lastError === undefined)
-        for (const alert of alerts) this.note(alert, tickMs, group.name, `${index} ${i}`);
+        for (const alert of alerts) this.note(alert, tickMs, ruleGroup.name, `${index} ${i}`);
       else
-        this.fail({ group: group.name, rule, ticks: 1, firstMs: tickMs, error: lastError }, `${index} ${i}`);
+        this.fail(
+          { group: ruleGroup.name, rule, ticks: 1, firstMs: tickMs, error: lastError },
+          `${index} ${i}`,
+        );
     }
   }
 
@@ -241,7 +249,7 @@ class Run {
 
 interface Due {
   readonly tickMs: number;
-  /** Index of the group. */
+  /** Index of the rule group. */
   readonly index: number;
 }
 

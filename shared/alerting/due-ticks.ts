@@ -3,7 +3,7 @@ import type { QuietSpan } from './ingest-quiet';
 /** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
 
-/** Time and state of the pipeline when groups are evaluated. All times are in ms. */
+/** Time and state of the pipeline when rule groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
   readonly nowMs: number;
   /** Lag of the slowest consumer of the stream. Samples younger than this may not be in the tiers yet. */
@@ -20,11 +20,11 @@ export interface DueTicks {
 }
 
 /**
- * Plans which ticks of a group to evaluate. A tick is due once it has begun and the samples it reads have reached the
+ * Plans which ticks of a rule group to evaluate. A tick is due once it has begun and the samples it reads have reached the
  * tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks that would read a
  * quiet span are skipped and never evaluated later; alerts keep their state during the span.
  *
- * @param doneMs the newest completed tick; undefined for a new group, which starts with the newest tick
+ * @param doneMs the newest completed tick; undefined for a new rule group, which starts with the newest tick
  */
 export function dueTicks(
   { intervalMs, queryOffsetMs }: { readonly intervalMs: number; readonly queryOffsetMs: number },

@@ -62,20 +62,20 @@ const MAX_TEMPLATE_QUERIES = 20;
  * @see https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/
  */
 export async function evaluateRule(
-  group: RuleGroup,
+  ruleGroup: RuleGroup,
   rule: Rule,
   alerts: readonly Alert[],
   context: RuleContext,
 ): Promise<RuleOutcome> {
   const { tickMs, queryOffsetMs, query, maxAlerts = Infinity } = context;
   const elements = await query(rule.expr, tickMs - queryOffsetMs);
-  const labels = new Map([...group.labels, ...rule.labels]);
-  if (rule.kind === 'recording') return { samples: record(group, rule, labels, elements), alerts: [] };
+  const labels = new Map([...ruleGroup.labels, ...rule.labels]);
+  if (rule.kind === 'recording') return { samples: record(ruleGroup, rule, labels, elements), alerts: [] };
   const found = await findAlerts(rule, labels, elements, context);
   const next = advanceAlerts(alerts, found, tickMs, rule);
   const active = next.filter(({ state }) => state !== 'resolved');
-  if (group.limit > 0 && active.length > group.limit)
-    throw new RuleError(`exceeded limit of ${group.limit} with ${active.length} alerts`);
+  if (ruleGroup.limit > 0 && active.length > ruleGroup.limit)
+    throw new RuleError(`exceeded limit of ${ruleGroup.limit} with ${active.length} alerts`);
   if (active.length > maxAlerts)
     throw new RuleError(
       `the tenant's limit alertsPerRule of ${maxAlerts} is exceeded: ${active.length} alerts`,

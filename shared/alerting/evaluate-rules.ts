@@ -4,44 +4,51 @@ import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
 import { limitsOf } from '../tenancy/limits';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { type AdvanceOptions, advanceGroup, endGroup, expectReads, planGroup } from './advance-group';
-import type { EvaluationAnswer, EvaluationRequest, GroupRef, Outcome } from './evaluation';
+import {
+  type AdvanceOptions,
+  advanceRuleGroup,
+  endRuleGroup,
+  expectReads,
+  planRuleGroup,
+} from './advance-rule-group';
+import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from './evaluation';
 import { batchSize } from './evaluator-store';
-import type { GroupState, GroupStates } from './group-state';
-import { encoded, type FoundGroup, Invocation, perTenant, type SampleInputs } from './invocation';
+import { encoded, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
 import { channelsOf, type ReceiverStore } from './receivers';
-import { groupOf } from './rule-document';
-import type { RuleGroups, StoredGroup } from './rule-groups';
+import { ruleGroupOf } from './rule-document';
+import type { RuleGroupState } from './rule-group-state';
+import type { RuleGroups, StoredRuleGroup } from './rule-groups';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
+import type { TaskStates } from './task-states';
 
-/** Number of groups loaded in parallel. */
+/** Number of rule groups loaded in parallel. */
 const PARALLEL = 16;
 
 /** Stores that an evaluation of rules reads. */
 export interface RuleInputs extends SampleInputs {
   readonly tenants: Pick<Tenants, 'get'>;
-  readonly groups: Pick<RuleGroups, 'get'>;
-  readonly states: Pick<GroupStates<GroupState>, 'get'>;
+  readonly ruleGroups: Pick<RuleGroups, 'get'>;
+  readonly states: Pick<TaskStates<RuleGroupState>, 'get'>;
   readonly silences: Pick<SilenceStore, 'list'>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly stage: RuntimeSettings;
 }
 
-/** Evaluates the due ticks of rule groups. All groups are loaded first, so that a tenant's groups share reads. */
+/** Evaluates the due ticks of rule groups. All are loaded first, so that the rule groups of a tenant share reads. */
 export async function evaluateRules(
   inputs: RuleInputs,
   request: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const invocation = new Invocation(inputs);
   const tellingOf = perTenant((tenant) => readTelling(inputs, tenant, request.nowMs));
-  const loaded = new Map<GroupRef, FoundGroup>();
-  await mapLimited(request.groups, PARALLEL, async (ref) => {
+  const loaded = new Map<TaskRef, FoundTask>();
+  await mapLimited(request.tasks, PARALLEL, async (ref) => {
     const found = load(inputs, invocation, tellingOf, ref, request);
     loaded.set(ref, await found.catch((error: unknown) => ({ evaluate: () => Promise.reject(error) })));
   });
-  return invocation.evaluate(request.groups, async (ref) => loaded.get(ref)!);
+  return invocation.evaluate(request.tasks, async (ref) => loaded.get(ref)!);
 }
 
 async function readTelling(
@@ -57,32 +64,32 @@ async function readTelling(
   };
 }
 
-/** Loads a group and announces what it will read. */
+/** Loads a rule group and announces what it will read. */
 async function load(
   inputs: RuleInputs,
   invocation: Invocation,
   tellingOf: (tenant: Tenant) => Promise<Telling>,
-  ref: GroupRef,
+  ref: TaskRef,
   request: EvaluationRequest,
-): Promise<FoundGroup> {
+): Promise<FoundTask> {
   const { stage } = inputs;
   const tenant = await inputs.tenants.get(ref.tenant);
   if (tenant === undefined) return { evaluate: async () => ({ outcome: 'gone' }) };
   const [stored, state] = await Promise.all([
-    inputs.groups.get(tenant.id, ref.group),
-    inputs.states.get(tenant.id, ref.group),
+    inputs.ruleGroups.get(tenant.id, ref.task),
+    inputs.states.get(tenant.id, ref.task),
   ]);
-  const id = `${tenant.id} ${ref.group}`;
+  const id = `${tenant.id} ${ref.task}`;
   if (stored === undefined)
     return {
       evaluate: async () =>
         state === undefined ? { outcome: 'gone' } : ended(tenant, id, state, request.nowMs),
     };
-  const group = groupOf(stored.document);
-  const plan = planGroup(group, state, request, stage.ruleQueryOffset);
+  const ruleGroup = ruleGroupOf(stored.document);
+  const plan = planRuleGroup(ruleGroup, state, request, stage.ruleQueryOffset);
   if (plan.ticks.length === 0) return { evaluate: async () => ({ outcome: 'idle' }) };
   const reads = invocation.readsOf(tenant);
-  expectReads(reads, group, plan);
+  expectReads(reads, ruleGroup, plan);
   const options: AdvanceOptions = {
     ...{ id, reads, query: invocation.queryOf(tenant), hasTime: invocation.hasTime },
     maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
@@ -91,7 +98,7 @@ async function load(
     onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
   };
   const evaluate = async () => {
-    const advanced = await advanceGroup(group, state, plan, options);
+    const advanced = await advanceRuleGroup(ruleGroup, state, plan, options);
     const { ticks, skipped, hasMore, series, isLate } = advanced;
     const { rules, tickMs } = advanced.state;
     return encoded({
@@ -103,9 +110,9 @@ async function load(
   return { tenant, evaluate };
 }
 
-/** Ends a group that was removed. */
-function ended(tenant: Tenant, id: string, state: GroupState, nowMs: number): Outcome {
-  const { series, notifications } = endGroup(state, id, nowMs);
+/** Ends a rule group that was removed. */
+function ended(tenant: Tenant, id: string, state: RuleGroupState, nowMs: number): Outcome {
+  const { series, notifications } = endRuleGroup(state, id, nowMs);
   const about = { ...state, tickMs: nowMs, isLate: false };
   return encoded({
     ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series },
@@ -116,7 +123,7 @@ function ended(tenant: Tenant, id: string, state: GroupState, nowMs: number): Ou
 
 function batchesOf(
   { name }: Tenant,
-  { namespace, document }: StoredGroup,
+  { namespace, document }: StoredRuleGroup,
   { tickMs, queryOffsetMs, isLate }: Pick<NotificationBatch, 'tickMs' | 'queryOffsetMs' | 'isLate'>,
   notifications: readonly Notification[],
 ): NotificationBatch[] {

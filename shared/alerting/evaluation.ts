@@ -1,25 +1,25 @@
 import type { Id } from '../model/id';
 import type { EvaluationTime } from './due-ticks';
 
-/** The origin of a group: a rule group, a monitor of samples, or a monitor of an external URL. */
-export type GroupKind = 'rule' | 'monitor' | 'external';
+/** Kinds of tasks: a rule group, a monitor of samples, or a monitor of an external URL. */
+export type TaskKind = 'rule' | 'monitor' | 'external';
 
-/** Refers to a rule group or monitor by its tenant's name and its id. */
-export interface GroupRef {
+/** Refers to a task by its tenant's name and its id. */
+export interface TaskRef {
   readonly tenant: string;
-  readonly group: Id;
+  readonly task: Id;
 }
 
-/** Asks for the due ticks of some rule groups or monitors. */
+/** Requests the due ticks of some tasks. */
 export interface EvaluationRequest extends EvaluationTime {
-  /** Kind of all groups in the request. */
-  readonly kind: GroupKind;
-  readonly groups: readonly GroupRef[];
+  /** Kind of all tasks in the request. */
+  readonly kind: TaskKind;
+  readonly tasks: readonly TaskRef[];
 }
 
 /**
  * The event by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
- * monitors. The query function reads groups, states and samples and writes nothing.
+ * monitors. The query function reads tasks, states and samples and writes nothing.
  */
 export interface EvaluationEvent {
   readonly evaluate: EvaluationRequest;
@@ -30,22 +30,22 @@ export function isEvaluation(event: unknown): event is EvaluationEvent {
   return typeof event === 'object' && event !== null && 'evaluate' in event;
 }
 
-/** Result of a group. */
+/** Result of a task. */
 export type Outcome =
   | { readonly outcome: 'idle' }
-  /** Neither the group nor its state exists, so the index may drop it. */
+  /** Neither the task nor its state exists, so the index may drop it. */
   | { readonly outcome: 'gone' }
-  /** The group as a whole failed. */
+  /** The task as a whole failed. */
   | { readonly outcome: 'failed'; readonly reason: string }
-  | ({ readonly outcome: 'evaluated' } & EvaluatedGroup);
+  | ({ readonly outcome: 'evaluated' } & EvaluatedTask);
 
-export type GroupEvaluation = GroupRef & Outcome;
+export type TaskEvaluation = TaskRef & Outcome;
 
-export interface EvaluatedGroup {
+export interface EvaluatedTask {
   /** Tick of the state that was read; undefined if there was none. */
   readonly afterMs?: number;
   readonly tickMs: number;
-  /** Encoded state, in base64; absent for a removed group. */
+  /** Encoded state, in base64; absent for a removed task. */
   readonly state?: string;
   /** Samples of all ticks, as bodies of remote write, compressed with zstd and encoded in base64. */
   readonly samples: readonly string[];
@@ -59,19 +59,19 @@ export interface EvaluatedGroup {
   readonly hasMore: boolean;
 }
 
-/** One result for each group of the request, except groups for which no time was left. */
-export type EvaluationAnswer = readonly GroupEvaluation[];
+/** One result for each task of the request, except tasks for which no time was left. */
+export type EvaluationAnswer = readonly TaskEvaluation[];
 
 /** What a run of the evaluator did. */
 export interface RunReport {
   /** False when another run was in progress, so that this one did nothing. */
   readonly began: boolean;
-  readonly groups: number;
+  readonly tasks: number;
   readonly ticks: number;
   /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
-  /** Number of groups that could not be evaluated or committed. The next run retries them. */
-  readonly failedGroups: number;
+  /** Number of tasks that could not be evaluated or committed. The next run retries them. */
+  readonly failedTasks: number;
   /** Number of rules whose last evaluation failed. */
   readonly failingRules: number;
   /** Number of failed requests to receivers. */
@@ -86,7 +86,7 @@ export interface RunReport {
   /** Age of the oldest batch that waits for a channel, in ms. */
   readonly outboxAgeMs: number;
   /**
-   * Delay of the group that is furthest behind, in ms. A group is behind if its newest completed tick is old,
+   * Delay of the task that is furthest behind, in ms. A task is behind if its newest completed tick is old,
    * or if samples have not reached the tiers.
    */
   readonly lagMs: number;

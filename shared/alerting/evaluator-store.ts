@@ -19,21 +19,21 @@ import {
   type Table,
   wins,
 } from '../platform/table';
-import type { GroupKind, RunReport } from './evaluation';
-import { decodeJson } from './group-state';
+import type { RunReport, TaskKind } from './evaluation';
 import type { QuietSpan } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
+import { decodeJson } from './task-states';
 
-/** A completed tick of a group, ready to be committed. */
+/** A completed tick of a task, ready to be committed. */
 export interface TickCommit {
   readonly tenantId: Id;
-  readonly kind: GroupKind;
-  readonly group: Id;
-  /** Tick of the state that this one replaces; undefined for a group's first. */
+  readonly kind: TaskKind;
+  readonly task: Id;
+  /** Tick of the state that this one replaces; undefined for a task's first. */
   readonly afterMs: number | undefined;
   /** The completed tick. */
   readonly tickMs: number;
-  /** Result of {@link encodeJson}; undefined removes the state of a removed group. */
+  /** Result of {@link encodeJson}; undefined removes the state of a removed task. */
   readonly state: Uint8Array | undefined;
   /** Results of {@link encodeJson} of {@link NotificationBatch}es. */
   readonly batches: readonly Uint8Array[];
@@ -90,8 +90,8 @@ export function batchSize(notifications: number, kinds: number): number {
  * of notifications, and its runs. A tick is committed in one transaction on condition that the stored tick is the
  * previous one. If two evaluators race, only one commits, and only its notifications are sent.
  *
- *     pk rule-states#tenant, monitor-states#tenant   sk group   tick: ms   state: zstd of JSON (GroupState, MonitorState)
- *     pk outbox               sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   delivery: JSON of Delivery, absent before the first attempt
+ *     pk rule-states#tenant, monitor-states#tenant   sk task   tick: ms   state: zstd of JSON (RuleGroupState, MonitorState)
+ *     pk outbox               sk tick#tenant#task#part     batch: zstd of JSON (notification.ts)   expiresAt: s   delivery: JSON of Delivery, absent before the first attempt
  *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it is a dead letter
  *     pk evaluator            sk run                       run: id   untilMs
  *     pk evaluator            sk quiet                     json: QuietSpan
@@ -119,14 +119,14 @@ export class EvaluatorStore {
   private itemsOf({
     tenantId,
     kind,
-    group,
+    task,
     afterMs,
     tickMs,
     state,
     batches,
   }: TickCommit): TransactWriteItem[] {
     const table = { TableName: this.table.name };
-    const key = metaKeys.groupState(kind === 'rule' ? 'rule' : 'monitor', tenantId, group);
+    const key = metaKeys.taskState(kind === 'rule' ? 'rule' : 'monitor', tenantId, task);
     const condition = {
       ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'tick = :after',
       ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),
@@ -141,17 +141,17 @@ export class EvaluatorStore {
               ...condition,
             },
           },
-      ...batches.map((batch, part) => this.outboxPut(tenantId, group, tickMs, batch, part)),
+      ...batches.map((batch, part) => this.outboxPut(tenantId, task, tickMs, batch, part)),
     ];
   }
 
   /** Returns the part of a transaction that puts a batch into the outbox. */
-  outboxPut(tenantId: Id, group: Id, tickMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
+  outboxPut(tenantId: Id, task: Id, tickMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
     return {
       Put: {
         TableName: this.table.name,
         Item: {
-          ...metaKeys.outboxBatch(tickMs, tenantId, group, part),
+          ...metaKeys.outboxBatch(tickMs, tenantId, task, part),
           batch: { B: batch },
           [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + OUTBOX_SECONDS) },
         },

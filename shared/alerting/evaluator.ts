@@ -4,19 +4,19 @@ import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { dueTicks, type EvaluationTime } from './due-ticks';
 import type {
-  EvaluatedGroup,
+  EvaluatedTask,
   EvaluationAnswer,
   EvaluationRequest,
-  GroupEvaluation,
   RunReport,
+  TaskEvaluation,
 } from './evaluation';
 import type { EvaluatorStore } from './evaluator-store';
-import type { GroupIndex, IndexedGroup } from './group-index';
 import type { QuietSpan } from './ingest-quiet';
 import type { SendReport } from './send';
+import type { IndexedTask, TaskIndex } from './task-index';
 
 export interface EvaluatorDependencies {
-  readonly index: Pick<GroupIndex, 'all' | 'forget'>;
+  readonly index: Pick<TaskIndex, 'all' | 'forget'>;
   readonly store: Pick<EvaluatorStore, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
   /**
@@ -53,7 +53,7 @@ export interface EvaluatorDependencies {
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** Time after which a run starts no group, in ms. Lambda ends the run after a minute. */
+/** Time after which a run starts no task, in ms. Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
 /**
  * Time after which a run no longer waits for evaluations, in ms. The remaining time is for committing the
@@ -70,18 +70,18 @@ const MAX_RULES = 100;
 /** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a batch. */
 const BATCH_RULES = 500;
 /**
- * Minimum age of an index entry without a group before it is dropped, in ms. A request may still be about to
- * store the group.
+ * Minimum age of an index entry without a task before it is dropped, in ms. A request may still be about to
+ * store the task.
  */
 const FORGET_MS = 120_000;
 
-/** Identifies a group among the groups of all tenants. */
-function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
-  return `${tenantId} ${group}`;
+/** Identifies a task among the tasks of all tenants. */
+function keyOf({ tenantId, task }: Pick<IndexedTask, 'tenantId' | 'task'>): string {
+  return `${tenantId} ${task}`;
 }
 
 /**
- * Evaluates every due tick. If any group has an interval of half a minute, also waits for the ticks that
+ * Evaluates every due tick. If any task has an interval of half a minute, also waits for the ticks that
  * begin during the run.
  *
  * A tick's samples are put into the stream before the tick is committed. If a run ends in between, the tick
@@ -97,10 +97,10 @@ export async function runEvaluator(
   const { store, now, sleep } = dependencies;
   const startedMs = now();
   const report = {
-    groups: 0,
+    tasks: 0,
     ticks: 0,
     skipped: 0,
-    failedGroups: 0,
+    failedTasks: 0,
     failingRules: 0,
     failedRequests: 0,
     quietMs: 0,
@@ -109,20 +109,20 @@ export async function runEvaluator(
     lagMs: 0,
   };
   const indexed = await dependencies.index.all();
-  report.groups = indexed.length;
+  report.tasks = indexed.length;
   if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
     const pass = new Pass(dependencies, report, startedMs, tenants);
-    const evaluate = async (groups: readonly IndexedGroup[]) => {
-      if (groups.length > 0) await pass.evaluate(groups, atMs ?? now());
+    const evaluate = async (tasks: readonly IndexedTask[]) => {
+      if (tasks.length > 0) await pass.evaluate(tasks, atMs ?? now());
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
     // URLs that hang must not delay other alerts.
     await Promise.all([
       evaluate(external),
-      // Send even if no group is due: reports of checks create batches that belong to no group.
+      // Send even if no task is due: reports of checks create batches that belong to no task.
       evaluate(others).then(() => pass.send(indexed)),
     ]);
     if (external.length > 0) await pass.send(external);
@@ -143,26 +143,26 @@ export async function runEvaluator(
 }
 
 /**
- * Divides groups among invocations. Each tenant's first batch comes before any tenant's second, so a tenant with many
+ * Divides tasks among invocations. Each tenant's first batch comes before any tenant's second, so a tenant with many
  * rules does not delay the others. The rules of a batch are evaluated together, so that they share reads. Tenants with
  * few rules share invocations.
  */
 export function planInvocations(
-  groups: readonly IndexedGroup[],
+  tasks: readonly IndexedTask[],
   maxRules = MAX_RULES,
   batchRules = BATCH_RULES,
-): IndexedGroup[][] {
-  const planned: { readonly batch: number; readonly group: IndexedGroup }[] = [];
+): IndexedTask[][] {
+  const planned: { readonly batch: number; readonly task: IndexedTask }[] = [];
   const ofTenant = new Map<Id, number>();
-  for (const group of groups) {
-    const before = ofTenant.get(group.tenantId) ?? 0;
-    ofTenant.set(group.tenantId, before + rulesOf([group]));
-    planned.push({ batch: Math.floor(before / batchRules), group });
+  for (const task of tasks) {
+    const before = ofTenant.get(task.tenantId) ?? 0;
+    ofTenant.set(task.tenantId, before + rulesOf([task]));
+    planned.push({ batch: Math.floor(before / batchRules), task });
   }
   const batches = [...Map.groupBy(planned, ({ batch }) => batch)].sort(([a], [b]) => a - b);
   return batches.flatMap(([, members]) => {
-    const inBatch = members.map(({ group }) => group);
-    const invocations: IndexedGroup[][] = [];
+    const inBatch = members.map(({ task }) => task);
+    const invocations: IndexedTask[][] = [];
     let rules = Infinity;
     for (const together of Map.groupBy(inBatch, ({ tenantId }) => tenantId).values()) {
       rules += rulesOf(together);
@@ -176,8 +176,8 @@ export function planInvocations(
   });
 }
 
-function rulesOf(groups: readonly IndexedGroup[]): number {
-  return groups.reduce((sum, { rules }) => sum + Math.max(1, rules), 0);
+function rulesOf(tasks: readonly IndexedTask[]): number {
+  return tasks.reduce((sum, { rules }) => sum + Math.max(1, rules), 0);
 }
 
 type Report = { -readonly [K in keyof Omit<RunReport, 'began'>]: RunReport[K] };
@@ -187,7 +187,7 @@ class Pass {
     private readonly dependencies: EvaluatorDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
-    /** All tenants with groups, including those without a group in this pass. */
+    /** All tenants with tasks, including those without a task in this pass. */
     private readonly tenants: readonly Id[],
   ) {}
 
@@ -197,55 +197,55 @@ class Pass {
     return this.dependencies.now() - this.startedMs;
   }
 
-  async evaluate(groups: readonly IndexedGroup[], nowMs: number): Promise<void> {
+  async evaluate(tasks: readonly IndexedTask[], nowMs: number): Promise<void> {
     const lagMs = await this.dependencies.lagMs();
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
     const quiet = await this.dependencies.quiet(this.tenants, nowMs);
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
     const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
-    const due = groups.filter((group) => this.mayBeDue(group, nowMs));
-    const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap((groups) =>
-      planInvocations(groups),
+    const due = tasks.filter((task) => this.mayBeDue(task, nowMs));
+    const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap((tasks) =>
+      planInvocations(tasks),
     );
     await mapLimited(invocations, PARALLEL, (batch) => this.evaluateBatch(batch, time));
   }
 
-  async send(groups: readonly IndexedGroup[]): Promise<void> {
-    const tenants = new Map(groups.map(({ tenantId, tenant }) => [tenantId, { id: tenantId, name: tenant }]));
+  async send(tasks: readonly IndexedTask[]): Promise<void> {
+    const tenants = new Map(tasks.map(({ tenantId, tenant }) => [tenantId, { id: tenantId, name: tenant }]));
     try {
       const sent = await this.dependencies.send([...tenants.values()], this.hasTime);
       this.report.failedRequests += sent.failed;
       this.report.dropped += sent.dropped;
       this.report.outboxAgeMs = Math.max(this.report.outboxAgeMs, sent.outboxAgeMs);
     } catch (error) {
-      this.report.failedGroups++;
+      this.report.failedTasks++;
       log.error('notifications were not sent', { error: error as Error });
     }
   }
 
-  private mayBeDue(group: IndexedGroup, nowMs: number): boolean {
-    const doneMs = this.dependencies.done.get(keyOf(group));
-    if (group.rules === 0 || doneMs === undefined) return true;
-    const { intervalMs } = group;
+  private mayBeDue(task: IndexedTask, nowMs: number): boolean {
+    const doneMs = this.dependencies.done.get(keyOf(task));
+    if (task.rules === 0 || doneMs === undefined) return true;
+    const { intervalMs } = task;
     return dueTicks({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).ticks.length > 0;
   }
 
-  private async evaluateBatch(batch: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
+  private async evaluateBatch(batch: readonly IndexedTask[], time: EvaluationTime): Promise<void> {
     let rest = batch;
     while (rest.length > 0) {
       if (!this.hasTime()) {
-        this.report.failedGroups += rest.length;
+        this.report.failedTasks += rest.length;
         return;
       }
       const answers = await this.ask(rest, time);
       if (answers === undefined) return this.evaluateApart(rest, time);
-      const outcomes = await mapLimited(rest, PARALLEL, async (group) => {
-        const answer = answers.find((each) => each.group === group.group && each.tenant === group.tenant);
-        return answer === undefined ? 'unanswered' : this.finish(group, answer, time.nowMs);
+      const outcomes = await mapLimited(rest, PARALLEL, async (task) => {
+        const answer = answers.find((each) => each.task === task.task && each.tenant === task.tenant);
+        return answer === undefined ? 'unanswered' : this.finish(task, answer, time.nowMs);
       });
       const left = rest.filter((_, i) => outcomes[i] === 'unanswered' || outcomes[i] === 'more');
       if (answers.length === 0) {
-        this.report.failedGroups += left.length;
+        this.report.failedTasks += left.length;
         return;
       }
       rest = left;
@@ -253,12 +253,12 @@ class Pass {
   }
 
   /**
-   * Evaluates each tenant's groups separately after a joint invocation failed, so that one tenant's failure
+   * Evaluates each tenant's tasks separately after a joint invocation failed, so that one tenant's failure
    * does not affect the others.
    */
-  private async evaluateApart(groups: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
-    const byTenant = [...Map.groupBy(groups, ({ tenantId }) => tenantId).values()];
-    if (byTenant.length === 1) this.report.failedGroups += groups.length;
+  private async evaluateApart(tasks: readonly IndexedTask[], time: EvaluationTime): Promise<void> {
+    const byTenant = [...Map.groupBy(tasks, ({ tenantId }) => tenantId).values()];
+    if (byTenant.length === 1) this.report.failedTasks += tasks.length;
     else for (const together of byTenant) await this.evaluateBatch(together, time);
   }
 
@@ -266,28 +266,28 @@ class Pass {
    * @returns undefined when the invocation failed
    */
   private async ask(
-    groups: readonly IndexedGroup[],
+    tasks: readonly IndexedTask[],
     time: EvaluationTime,
   ): Promise<EvaluationAnswer | undefined> {
     try {
       const request = {
         ...time,
-        kind: groups[0]!.kind,
-        groups: groups.map(({ tenant, group }) => ({ tenant, group })),
+        kind: tasks[0]!.kind,
+        tasks: tasks.map(({ tenant, task }) => ({ tenant, task })),
       };
       return await this.dependencies.evaluate(request, Math.max(0, WAIT_MS - this.elapsedMs()));
     } catch (error) {
-      log.error('rules or monitors were not evaluated', { groups: groups.length, error: error as Error });
+      log.error('rules or monitors were not evaluated', { tasks: tasks.length, error: error as Error });
       return undefined;
     }
   }
 
   /**
-   * @returns `more` when the group has further due ticks
+   * @returns `more` when the task has further due ticks
    */
   private async finish(
-    group: IndexedGroup,
-    evaluation: GroupEvaluation,
+    task: IndexedTask,
+    evaluation: TaskEvaluation,
     nowMs: number,
   ): Promise<'done' | 'more'> {
     const { index, now } = this.dependencies;
@@ -295,20 +295,20 @@ class Pass {
       case 'idle':
         return 'done';
       case 'gone':
-        if (now() - group.changedMs > FORGET_MS) await index.forget(group);
+        if (now() - task.changedMs > FORGET_MS) await index.forget(task);
         return 'done';
       case 'failed':
-        this.report.failedGroups++;
+        this.report.failedTasks++;
         log.error('a rule group or monitor could not be evaluated', { ...evaluation });
         return 'done';
       default:
-        return (await this.commit(group, evaluation, nowMs)) && evaluation.hasMore ? 'more' : 'done';
+        return (await this.commit(task, evaluation, nowMs)) && evaluation.hasMore ? 'more' : 'done';
     }
   }
 
-  private async commit(group: IndexedGroup, evaluated: EvaluatedGroup, nowMs: number): Promise<boolean> {
+  private async commit(task: IndexedTask, evaluated: EvaluatedTask, nowMs: number): Promise<boolean> {
     const { store, tenants, write, done } = this.dependencies;
-    const { tenantId, kind, group: id, tenant: name } = group;
+    const { tenantId, kind, task: id, tenant: name } = task;
     const { report } = this;
     try {
       const tenant = await tenants.get(name);
@@ -318,26 +318,26 @@ class Pass {
       const isCommitted = await store.commit({
         tenantId,
         kind,
-        group: id,
+        task: id,
         afterMs,
         tickMs,
         state: state === undefined ? undefined : Buffer.from(state, 'base64'),
         batches: batches.map((batch) => Buffer.from(batch, 'base64')),
       });
       if (!isCommitted) {
-        log.warn('another evaluator committed the tick first', { tenant: name, group: id, tickMs });
-        done.delete(keyOf(group));
+        log.warn('another evaluator committed the tick first', { tenant: name, task: id, tickMs });
+        done.delete(keyOf(task));
         return false;
       }
-      done.set(keyOf(group), tickMs);
+      done.set(keyOf(task), tickMs);
       report.ticks += evaluated.ticks;
       report.skipped += evaluated.skipped;
       report.failingRules += evaluated.failing;
       if (!evaluated.hasMore) report.lagMs = Math.max(report.lagMs, nowMs - tickMs);
       return true;
     } catch (error) {
-      report.failedGroups++;
-      log.error('a tick was not committed', { tenant: name, group: id, error: error as Error });
+      report.failedTasks++;
+      log.error('a tick was not committed', { tenant: name, task: id, error: error as Error });
       return false;
     }
   }

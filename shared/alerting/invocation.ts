@@ -6,23 +6,23 @@ import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
-import type { EvaluatedGroup, EvaluationAnswer, GroupEvaluation, GroupRef, Outcome } from './evaluation';
-import { encodeJson } from './group-state';
+import type { EvaluatedTask, EvaluationAnswer, Outcome, TaskEvaluation, TaskRef } from './evaluation';
 import type { EventBatch, NotificationBatch } from './notification';
 import { bodiesOf } from './result-bodies';
+import { encodeJson } from './task-states';
 
-/** Time after which no group or tick is started, in ms. */
+/** Time after which no task or tick is started, in ms. */
 const BEGIN_MS = 15_000;
 /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
 const QUERY_MS = 24_000;
 /**
- * Length of an answer, in base64 characters, above which no further group is evaluated. Lambda rejects answers over
+ * Length of an answer, in base64 characters, above which no further task is evaluated. Lambda rejects answers over
  * 6 MB.
  */
 const MAX_ANSWER = 3_000_000;
-/** Number of groups evaluated in parallel. The samples of one group are read while another group is evaluated. */
+/** Number of tasks evaluated in parallel. The samples of one task are read while another task is evaluated. */
 const PARALLEL = 4;
-/** Maximum size of a group's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
+/** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_STATE_BYTES = 380_000;
 
 /** How an evaluation reads the samples of tenants. The only thing that it writes is their query time. */
@@ -37,8 +37,8 @@ export interface SampleInputs {
   readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
 }
 
-/** A group that was found. */
-export interface FoundGroup {
+/** A task that was found. */
+export interface FoundTask {
   /** Tenant that is charged for the evaluation. @default nothing is charged */
   readonly tenant?: Tenant;
   readonly evaluate: () => Promise<Outcome>;
@@ -58,7 +58,7 @@ export class Invocation {
 
   readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
 
-  /** Returns the store whose reads the groups of a tenant share. Its samples are freed after the last group. */
+  /** Returns the store whose reads the tasks of a tenant share. Its samples are freed after the last task. */
   readsOf(tenant: Tenant): SharedReads {
     let reads = this.reads.get(tenant.name);
     if (reads === undefined) {
@@ -75,23 +75,23 @@ export class Invocation {
   }
 
   /**
-   * Evaluates groups until time is up or the answer is full. AWS bills the whole invocation. Its time is
-   * charged to the tenants in proportion to the times that their groups took.
+   * Evaluates tasks until time is up or the answer is full. AWS bills the whole invocation. Its time is
+   * charged to the tenants in proportion to the times that their tasks took.
    */
   async evaluate(
-    groups: readonly GroupRef[],
-    find: (ref: GroupRef) => Promise<FoundGroup>,
+    tasks: readonly TaskRef[],
+    find: (ref: TaskRef) => Promise<FoundTask>,
   ): Promise<EvaluationAnswer> {
-    const answer: GroupEvaluation[] = [];
+    const answer: TaskEvaluation[] = [];
     const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
     const left = new Map(
       Array.from(
-        Map.groupBy(groups, ({ tenant }) => tenant),
+        Map.groupBy(tasks, ({ tenant }) => tenant),
         ([name, of]) => [name, of.length],
       ),
     );
     let size = 0;
-    await mapLimited(groups, PARALLEL, async (ref) => {
+    await mapLimited(tasks, PARALLEL, async (ref) => {
       if (!this.hasTime() || size > MAX_ANSWER) return;
       const beganMs = this.elapsedMs();
       let tenant: Tenant | undefined;
@@ -120,17 +120,17 @@ export class Invocation {
   }
 }
 
-function sizeOf({ state = '', samples, batches }: EvaluatedGroup): number {
+function sizeOf({ state = '', samples, batches }: EvaluatedTask): number {
   return [state, ...samples, ...batches].reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Logs why a group could not be evaluated. */
-export function failed(ref: GroupRef, error: unknown): Outcome {
+/** Logs why a task could not be evaluated. */
+export function failed(ref: TaskRef, error: unknown): Outcome {
   log.error('a rule group or monitor could not be evaluated', { ...ref, error: error as Error });
   return { outcome: 'failed', reason: (error as Error).message };
 }
 
-/** Calls `make` once for each tenant, so that the tenant's groups share the result. */
+/** Calls `make` once for each tenant, so that the tenant's tasks share the result. */
 export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T {
   const made = new Map<Id, T>();
   return (tenant) => {
@@ -141,20 +141,20 @@ export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T
 }
 
 /** Result of an evaluation, before it is encoded for the answer. */
-export interface GroupResult extends Omit<EvaluatedGroup, 'afterMs' | 'state' | 'samples' | 'batches'> {
+export interface TaskResult extends Omit<EvaluatedTask, 'afterMs' | 'state' | 'samples' | 'batches'> {
   readonly afterMs: number | undefined;
-  /** Undefined for a removed group. */
+  /** Undefined for a removed task. */
   readonly state: object | undefined;
   readonly series: readonly SampleColumns[];
   readonly batches: readonly (NotificationBatch | EventBatch)[];
 }
 
 /**
- * Encodes the result of a group.
+ * Encodes the result of a task.
  *
  * @throws {Error} when the state is larger than an item of the table may be
  */
-export function encoded({ afterMs, state, series, batches, ...counts }: GroupResult): Outcome {
+export function encoded({ afterMs, state, series, batches, ...counts }: TaskResult): Outcome {
   const bytes = state && encodeJson(state);
   if (bytes !== undefined && bytes.length > MAX_STATE_BYTES)
     throw new Error(

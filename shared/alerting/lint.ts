@@ -5,19 +5,19 @@ import { childrenOf, type Expr, type Selector } from '../promql/syntax';
 import { ALERT_SERIES, nameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-document';
 
-/** Returns warnings about parts of a group that are valid but most likely mistakes. */
-export function lintGroup(group: RuleGroup): string[] {
+/** Returns warnings about parts of a rule group that are valid but most likely mistakes. */
+export function lintRuleGroup(ruleGroup: RuleGroup): string[] {
   const warnings: string[] = [];
   const seen = new Set<string>();
-  for (const [i, rule] of group.rules.entries()) {
+  for (const [i, rule] of ruleGroup.rules.entries()) {
     const warn = (message: string) =>
       warnings.push(
-        `group ${JSON.stringify(group.name)}, rule ${i + 1}, ${JSON.stringify(nameOf(rule))}: ${message}`,
+        `group ${JSON.stringify(ruleGroup.name)}, rule ${i + 1}, ${JSON.stringify(nameOf(rule))}: ${message}`,
       );
     const identity = JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
     if (seen.has(identity)) warn('another rule of the group has the same name and labels');
     seen.add(identity);
-    for (const message of lintRule(rule, group.intervalMs)) warn(message);
+    for (const message of lintRule(rule, ruleGroup.intervalMs)) warn(message);
   }
   return warnings;
 }
@@ -56,11 +56,11 @@ function rangesOf(expr: Expr, intervalMs: number): number[] {
 }
 
 /**
- * Returns the selectors in the rules of the groups, as text, except those of series that rules of these
- * groups record.
+ * Returns the selectors in the rules of the rule groups, as text, except those of series that rules of these
+ * rule groups record.
  */
-export function selectorsOf(groups: readonly RuleGroup[]): Set<string> {
-  const rules = groups.flatMap((group) => group.rules);
+export function selectorsOf(ruleGroups: readonly RuleGroup[]): Set<string> {
+  const rules = ruleGroups.flatMap((ruleGroup) => ruleGroup.rules);
   const recorded = new Set([
     ...ALERT_SERIES,
     ...rules.flatMap((rule) => (rule.kind === 'recording' ? [nameOf(rule)] : [])),

@@ -1,9 +1,9 @@
 import { type Labels, labelsKey, labelValue } from '../model/labels';
 import { slicesOf } from '../model/slices';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
-import type { GroupState } from './group-state';
 import { lineText, listed, slackText, subjectText, type TopicMessage } from './message-text';
 import type { Notification, NotificationBatch } from './notification';
+import type { RuleGroupState } from './rule-group-state';
 
 /** Time after which an Alertmanager ends a firing alert that has not been reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
@@ -31,7 +31,7 @@ export interface AlertmanagerBody {
  * @see https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export function alertmanagerBodies(
-  states: Iterable<GroupState>,
+  states: Iterable<RuleGroupState>,
   nowMs: number,
   externalUrl: string,
   isDue: (key: string) => boolean,

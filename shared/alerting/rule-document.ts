@@ -17,8 +17,8 @@ export interface RuleDocument {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A group as its author wrote it. It is stored and returned in this form. */
-export interface GroupDocument {
+/** A rule group as its author wrote it. It is stored and returned in this form. */
+export interface RuleGroupDocument {
   readonly name: string;
   readonly interval?: string;
   readonly query_offset?: string;
@@ -31,7 +31,7 @@ interface RuleBase {
   /** The expression as written. */
   readonly expr: string;
   readonly parsed: Expr;
-  /** The rule's own labels. The group's are in {@link RuleGroup.labels}. */
+  /** The rule's own labels. The rule group's are in {@link RuleGroup.labels}. */
   readonly labels: Labels;
 }
 
@@ -59,7 +59,7 @@ export type Rule = RecordingRule | AlertingRule;
 export interface RuleGroup {
   readonly name: string;
   readonly intervalMs: number;
-  /** How far before its tick a rule reads samples. Undefined if the group does not set it, unlike 0. */
+  /** How far before its tick a rule reads samples. Undefined if the rule group does not set it, unlike 0. */
   readonly queryOffsetMs: number | undefined;
   /** Maximum number of series or alerts that one rule may produce; 0 for no limit. */
   readonly limit: number;
@@ -68,8 +68,8 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
 }
 
-/** Converts a checked document to a group. */
-export function groupOf(document: GroupDocument): RuleGroup {
+/** Converts a checked document to a rule group. */
+export function ruleGroupOf(document: RuleGroupDocument): RuleGroup {
   return {
     name: document.name,
     intervalMs: intervalOf(document.interval),
@@ -98,12 +98,12 @@ function ruleOf(document: RuleDocument): Rule {
   };
 }
 
-/** Interval of groups that do not set one, in ms. */
+/** Interval of rule groups that do not set one, in ms. */
 const DEFAULT_INTERVAL_MS = 60_000;
 /** Minimum interval, in ms. Rules with shorter intervals could not be evaluated on time. */
 const LEAST_INTERVAL_MS = 30_000;
 
-/** Returns the interval at which a group is evaluated, in ms. */
+/** Returns the interval at which a rule group is evaluated, in ms. */
 export function intervalOf(interval: string | undefined): number {
   return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
 }
@@ -115,9 +115,11 @@ export function msOf(text: string | undefined): number | undefined {
 }
 
 /**
- * Returns the YAML of namespaces with their groups, or of one group. Lines are not folded, so expressions
+ * Returns the YAML of namespaces with their rule groups, or of one rule group. Lines are not folded, so expressions
  * stay as written.
  */
-export function rulesYaml(value: GroupDocument | Readonly<Record<string, readonly GroupDocument[]>>): string {
+export function rulesYaml(
+  value: RuleGroupDocument | Readonly<Record<string, readonly RuleGroupDocument[]>>,
+): string {
   return stringify(value, { lineWidth: 0 });
 }

@@ -2,15 +2,21 @@ import type { Node } from 'yaml';
 import { METRIC_NAME } from '../model/labels';
 import { PromqlError } from '../promql/errors';
 import { parsePromql } from '../promql/parser';
-import { type GroupDocument, groupOf, msOf, type RuleDocument, type RuleGroup } from './rule-document';
+import {
+  msOf,
+  type RuleDocument,
+  type RuleGroup,
+  type RuleGroupDocument,
+  ruleGroupOf,
+} from './rule-document';
 import { parseAlertTemplate } from './template/expand';
 import { TemplateError } from './template/values';
 import { type YamlFault, type YamlMapping, YamlReader } from './yaml-reader';
 
 export interface RuleFile {
-  /** The groups as written, without the fields and rules that have errors. */
-  readonly documents: readonly GroupDocument[];
-  readonly groups: readonly RuleGroup[];
+  /** The rule groups as written, without the fields and rules that have errors. */
+  readonly documents: readonly RuleGroupDocument[];
+  readonly ruleGroups: readonly RuleGroup[];
   /** Errors in the order of the file. A file with errors must not be used. */
   readonly faults: readonly YamlFault[];
 }
@@ -31,31 +37,31 @@ export function parseRuleFile(text: string, ignoresUnknownFields = false): RuleF
   if (text.length > MAX_RULE_FILE) {
     const reader = new YamlReader('');
     reader.fault(undefined, `the file has ${text.length} characters; at most ${MAX_RULE_FILE} are allowed`);
-    return { documents: [], groups: [], faults: reader.faults };
+    return { documents: [], ruleGroups: [], faults: reader.faults };
   }
   const reader = new YamlReader(text, ignoresUnknownFields);
   const top = reader.top();
   const file = top === undefined ? undefined : reader.mapping(top, 'a rule file', ['groups']);
-  const groups = new GroupReader(reader);
+  const ruleGroups = new RuleGroupReader(reader);
   const documents = reader
     .sequence(file?.entries.get('groups')?.value ?? null, 'groups')
-    .flatMap((node) => groups.group(node) ?? []);
-  return { documents, groups: documents.map(groupOf), faults: reader.faults };
+    .flatMap((node) => ruleGroups.group(node) ?? []);
+  return { documents, ruleGroups: documents.map(ruleGroupOf), faults: reader.faults };
 }
 
-/** A single group, as the ruler's API accepts it. */
-export interface SingleGroup {
-  /** The group as written; undefined when there are errors. */
-  readonly document: GroupDocument | undefined;
+/** A single rule group, as the ruler's API accepts it. */
+export interface ParsedRuleGroup {
+  /** The rule group as written; undefined when there are errors. */
+  readonly document: RuleGroupDocument | undefined;
   /** In the order of the text. */
   readonly faults: readonly YamlFault[];
 }
 
-/** Parses and checks the YAML of one group as {@link parseRuleFile} does. The group must have a rule. */
-export function parseRuleGroup(text: string): SingleGroup {
+/** Parses and checks the YAML of one rule group as {@link parseRuleFile} does. The rule group must have a rule. */
+export function parseRuleGroup(text: string): ParsedRuleGroup {
   const reader = new YamlReader(text);
   const top = reader.top();
-  const document = top === undefined ? undefined : new GroupReader(reader).group(top);
+  const document = top === undefined ? undefined : new RuleGroupReader(reader).group(top);
   if (reader.faults.length === 0 || top !== undefined) {
     if (document === undefined) reader.fault(top, 'the group is missing');
     else if (document.rules.length === 0 && reader.faults.length === 0)
@@ -67,15 +73,15 @@ export function parseRuleGroup(text: string): SingleGroup {
 /** Reports an error in a rule at the position of one of the rule's fields. */
 type Fault = (field: string, message: string) => void;
 
-/** Reads groups exactly as they are written, and reports their errors. */
-class GroupReader {
+/** Reads rule groups exactly as they are written, and reports their errors. */
+class RuleGroupReader {
   private readonly names = new Set<string>();
   private rules = 0;
 
   constructor(private readonly reader: YamlReader) {}
 
   /** @returns undefined for null and anything but a mapping */
-  group(node: Node): GroupDocument | undefined {
+  group(node: Node): RuleGroupDocument | undefined {
     const { reader } = this;
     const mapping = reader.mapping(node, 'a group', GROUP_FIELDS);
     if (mapping === undefined) return undefined;

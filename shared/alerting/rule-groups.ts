@@ -5,20 +5,20 @@ import { Documents } from '../registry/documents';
 import { RefusedError } from '../registry/refused';
 import type { Limits } from '../tenancy/limits';
 import type { Tenant } from '../tenancy/tenants';
-import { GroupIndex } from './group-index';
-import { type GroupDocument, intervalOf } from './rule-document';
+import { intervalOf, type RuleGroupDocument } from './rule-document';
+import { TaskIndex } from './task-index';
 
 /** A tenant's rule group. Namespaces correspond to Prometheus' rule files. */
-export interface StoredGroup {
+export interface StoredRuleGroup {
   readonly namespace: string;
-  readonly document: GroupDocument;
+  readonly document: RuleGroupDocument;
 }
 
 export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
 
-/** Maximum length of a namespace's or group's name, in characters. */
+/** Maximum length of a namespace's or rule group's name, in characters. */
 const MAX_NAME = 1_024;
-/** Maximum size of a group as JSON, in bytes. A DynamoDB item holds at most 400 KB. */
+/** Maximum size of a rule group as JSON, in bytes. A DynamoDB item holds at most 400 KB. */
 export const MAX_GROUP_BYTES = 350_000;
 
 /** Returns a rule group's id within its tenant. */
@@ -29,25 +29,30 @@ export function ruleGroupId(namespace: string, name: string): Id {
 /**
  * Stores tenants' rule groups.
  *
- *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
+ *     pk rule-groups#tenant   sk task           json: {namespace, document}   revision
  *
- * Two concurrent requests may each exceed a limit by one group.
+ * Two concurrent requests may each exceed a limit by one rule group.
  */
 export class RuleGroups {
-  private readonly groups: Documents<StoredGroup>;
-  private readonly index: GroupIndex;
+  private readonly ruleGroups: Documents<StoredRuleGroup>;
+  private readonly index: TaskIndex;
 
   constructor(table: Table) {
-    this.groups = new Documents(table, 'rule-groups');
-    this.index = new GroupIndex(table);
+    this.ruleGroups = new Documents(table, 'rule-groups');
+    this.index = new TaskIndex(table);
   }
 
   /**
-   * Creates or replaces a group.
+   * Creates or replaces a rule group.
    *
-   * @throws {RefusedError} naming the limit that the tenant's groups would exceed
+   * @throws {RefusedError} naming the limit that the tenant's rule groups would exceed
    */
-  async put(tenant: Tenant, limits: RuleLimits, namespace: string, document: GroupDocument): Promise<void> {
+  async put(
+    tenant: Tenant,
+    limits: RuleLimits,
+    namespace: string,
+    document: RuleGroupDocument,
+  ): Promise<void> {
     for (const [what, name] of [
       ['namespace', namespace],
       ['group', document.name],
@@ -62,11 +67,11 @@ export class RuleGroups {
         `group ${JSON.stringify(document.name)} has ${bytes} bytes as JSON; at most ${MAX_GROUP_BYTES} are allowed`,
         true,
       );
-    const group = ruleGroupId(namespace, document.name);
+    const id = ruleGroupId(namespace, document.name);
     const rules = document.rules.length;
     requireWithin('rulesPerGroup', limits.rulesPerGroup, rules);
     const others = (await this.index.of(tenant.id)).filter(
-      (each) => each.kind === 'rule' && each.group !== group && each.rules > 0,
+      (each) => each.kind === 'rule' && each.task !== id && each.rules > 0,
     );
     requireWithin('ruleGroups', limits.ruleGroups, others.length + 1);
     requireWithin(
@@ -74,28 +79,28 @@ export class RuleGroups {
       limits.rules,
       others.reduce((sum, each) => sum + each.rules, rules),
     );
-    await this.index.put(tenant, 'rule', group, rules, intervalOf(document.interval));
-    await this.groups.createOrChange(tenant.id, group, () => ({ namespace, document }));
+    await this.index.put(tenant, 'rule', id, rules, intervalOf(document.interval));
+    await this.ruleGroups.createOrChange(tenant.id, id, () => ({ namespace, document }));
   }
 
-  get(tenantId: Id, group: Id): Promise<StoredGroup | undefined> {
-    return this.groups.get(tenantId, group);
+  get(tenantId: Id, id: Id): Promise<StoredRuleGroup | undefined> {
+    return this.ruleGroups.get(tenantId, id);
   }
 
-  /** Returns the tenant's groups, sorted by namespace and name. */
-  async list(tenantId: Id): Promise<StoredGroup[]> {
-    const groups = await this.groups.all(tenantId);
-    return groups.sort(
+  /** Returns the tenant's rule groups, sorted by namespace and name. */
+  async list(tenantId: Id): Promise<StoredRuleGroup[]> {
+    const ruleGroups = await this.ruleGroups.all(tenantId);
+    return ruleGroups.sort(
       (a, b) => compareBytes(a.namespace, b.namespace) || compareBytes(a.document.name, b.document.name),
     );
   }
 
-  /** @returns whether the group existed */
+  /** @returns whether the rule group existed */
   async remove(tenant: Tenant, namespace: string, name: string): Promise<boolean> {
-    const group = ruleGroupId(namespace, name);
-    const removed = await this.groups.remove(tenant.id, group);
+    const id = ruleGroupId(namespace, name);
+    const removed = await this.ruleGroups.remove(tenant.id, id);
     if (removed === undefined) return false;
-    await this.index.put(tenant, 'rule', group, 0, intervalOf(undefined));
+    await this.index.put(tenant, 'rule', id, 0, intervalOf(undefined));
     return true;
   }
 }

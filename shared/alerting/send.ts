@@ -3,12 +3,13 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant } from '../tenancy/tenants';
 import type { EvaluatorStore, OutboxItem } from './evaluator-store';
-import type { GroupState, GroupStates } from './group-state';
 import type { TopicMessage } from './message-text';
 import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
 import { type Channel, channelsOf, notificationsFor, type ReceiverStore, type Receivers } from './receivers';
+import type { RuleGroupState } from './rule-group-state';
+import type { TaskStates } from './task-states';
 
 /** A receiver of a batch. */
 export interface Target {
@@ -31,7 +32,7 @@ export interface SendDependencies {
   /** Called when a batch of events becomes a dead letter, with the addresses that had not accepted the batch. */
   readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  readonly ruleStates: Pick<GroupStates<GroupState>, 'list'>;
+  readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
   readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
   /**

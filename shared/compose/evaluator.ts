@@ -4,13 +4,14 @@ import type { SNSClient } from '@aws-sdk/client-sns';
 import type { EvaluationAnswer } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
 import { EvaluatorStore } from '../alerting/evaluator-store';
-import { GroupIndex } from '../alerting/group-index';
-import { type GroupState, GroupStates } from '../alerting/group-state';
 import { quietOf } from '../alerting/ingest-quiet';
 import { postOutside } from '../alerting/post-outside';
 import { publishToTopic } from '../alerting/publish-topic';
 import { ReceiverStore } from '../alerting/receivers';
+import type { RuleGroupState } from '../alerting/rule-group-state';
 import { type SendDependencies, sendAll } from '../alerting/send';
+import { TaskIndex } from '../alerting/task-index';
+import { TaskStates } from '../alerting/task-states';
 import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
@@ -66,7 +67,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
   const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
-    ruleStates: new GroupStates<GroupState>(table, 'rule'),
+    ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     store,
     post,
     publish,
@@ -87,11 +88,11 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const external: Omit<ExternalStores, 'probe'> = {
     tenants,
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),
-    states: new GroupStates<MonitorState>(table, 'monitor'),
+    states: new TaskStates<MonitorState>(table, 'monitor'),
     downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
   };
   return {
-    index: new GroupIndex(table),
+    index: new TaskIndex(table),
     store,
     send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
     tenants,

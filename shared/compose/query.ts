@@ -1,7 +1,8 @@
-import { type GroupState, GroupStates } from '../alerting/group-state';
 import { ReceiverStore } from '../alerting/receivers';
+import type { RuleGroupState } from '../alerting/rule-group-state';
 import { RuleGroups } from '../alerting/rule-groups';
 import { SilenceStore } from '../alerting/silence-store';
+import { TaskStates } from '../alerting/task-states';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';
@@ -47,10 +48,10 @@ export function queryDependencies() {
     metricMetadata: new MetricMetadataStore(table),
     receivers: new ReceiverStore(table),
     ruleGroups: new RuleGroups(table),
-    ruleStates: new GroupStates<GroupState>(table, 'rule'),
+    ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     silences: new SilenceStore(table),
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),
-    monitorStates: new GroupStates<MonitorState>(table, 'monitor'),
+    monitorStates: new TaskStates<MonitorState>(table, 'monitor'),
     downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
     gatekeeper: {
       keys: new ApiKeys(table),

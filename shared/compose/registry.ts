@@ -1,9 +1,10 @@
 import { EvaluatorStore } from '../alerting/evaluator-store';
-import { GroupIndex } from '../alerting/group-index';
-import { type GroupState, GroupStates } from '../alerting/group-state';
 import { ReceiverStore } from '../alerting/receivers';
+import type { RuleGroupState } from '../alerting/rule-group-state';
 import { RuleGroups } from '../alerting/rule-groups';
 import { SilenceStore } from '../alerting/silence-store';
+import { TaskIndex } from '../alerting/task-index';
+import { TaskStates } from '../alerting/task-states';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
 import { CheckStore } from '../monitors/check-store';
@@ -38,7 +39,7 @@ export function registryDependencies() {
   const evaluatorStore = new EvaluatorStore(table);
   const alerts = new AlertStore(table, settings().retention);
   const checks = new CheckStore(table, evaluatorStore);
-  const monitorStates = new GroupStates<MonitorState>(table, 'monitor');
+  const monitorStates = new TaskStates<MonitorState>(table, 'monitor');
   return {
     alerts,
     checks,
@@ -56,8 +57,8 @@ export function registryDependencies() {
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GivenDocuments<GraphAnnotation>(table, 'graph-annotations'),
     ruleGroups: new RuleGroups(table),
-    groupIndex: new GroupIndex(table),
-    ruleStates: new GroupStates<GroupState>(table, 'rule'),
+    taskIndex: new TaskIndex(table),
+    ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     evaluatorStore,
     receivers: new ReceiverStore(table),
     silences: new SilenceStore(table),

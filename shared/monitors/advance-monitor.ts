@@ -1,5 +1,5 @@
 import { dueTicks, type EvaluationTime } from '../alerting/due-ticks';
-import type { GroupRef, Outcome } from '../alerting/evaluation';
+import type { Outcome, TaskRef } from '../alerting/evaluation';
 import { batchSize } from '../alerting/evaluator-store';
 import { encoded } from '../alerting/invocation';
 import type { Id } from '../model/id';
@@ -44,13 +44,13 @@ export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonl
  */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
-  ref: GroupRef,
+  ref: TaskRef,
 ): Promise<FoundMonitor | undefined> {
   const tenant = await tenants.get(ref.tenant);
   if (tenant === undefined) return undefined;
   const [monitor, state] = await Promise.all([
-    monitors.get(tenant.id, ref.group),
-    states.get(tenant.id, ref.group),
+    monitors.get(tenant.id, ref.task),
+    states.get(tenant.id, ref.task),
   ]);
   if (monitor !== undefined) return { tenant, monitor, state };
   return state && { tenant, monitor, state };

@@ -1,5 +1,5 @@
 import type { EvaluatorStore } from '../alerting/evaluator-store';
-import { encodeJson, type GroupStates } from '../alerting/group-state';
+import { encodeJson, type TaskStates } from '../alerting/task-states';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import { rolesByService, type Service, type Services } from '../registry/services';
@@ -15,7 +15,7 @@ import { closedByHand } from './tracks';
 export interface ClosingStores {
   readonly alerts: Pick<AlertStore, 'get' | 'record'>;
   readonly checks: Pick<CheckStore, 'close'>;
-  readonly monitorStates: Pick<GroupStates<MonitorState>, 'get'>;
+  readonly monitorStates: Pick<TaskStates<MonitorState>, 'get'>;
   readonly evaluatorStore: Pick<EvaluatorStore, 'commit'>;
   readonly hosts: Pick<Hosts, 'get'>;
   readonly services: Pick<Services, 'list'>;
@@ -75,7 +75,7 @@ async function closeOfMonitor(
     const batch: AlertBatch = { tenant: tenant.name, tickMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
     const isCommitted = await stores.evaluatorStore.commit({
-      ...{ tenantId: tenant.id, kind: 'monitor', group: monitorId, afterMs: state.tickMs, tickMs },
+      ...{ tenantId: tenant.id, kind: 'monitor', task: monitorId, afterMs: state.tickMs, tickMs },
       state: encodeJson({ ...state, tickMs, tracks }),
       batches: [encodeJson(batch)],
     });

@@ -1,4 +1,4 @@
-import type { EvaluationAnswer, EvaluationRequest, GroupRef, Outcome } from '../alerting/evaluation';
+import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from '../alerting/evaluation';
 import { failed, perTenant } from '../alerting/invocation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
@@ -36,10 +36,10 @@ type DueExternal = DueMonitor & {
 /** Evaluates monitors of external URLs. The prober is invoked only if a monitor is due. */
 export async function evaluateExternal(
   stores: ExternalStores,
-  { groups, nowMs }: EvaluationRequest,
+  { tasks, nowMs }: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const viewFor = perTenant((tenant) => viewOf(stores, tenant, nowMs));
-  const found = await mapLimited(groups, PARALLEL, (ref) =>
+  const found = await mapLimited(tasks, PARALLEL, (ref) =>
     findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failed(ref, error)),
   );
   const due = found.flatMap((each) => ('outcome' in each ? [] : [each]));
@@ -56,7 +56,7 @@ export async function evaluateExternal(
     }),
   );
   return Promise.all(
-    groups.map(async (ref, i) => {
+    tasks.map(async (ref, i) => {
       const each = found[i]!;
       if ('outcome' in each) return { ...ref, ...each };
       const advanced = advance(each, probes.get(each));
@@ -68,7 +68,7 @@ export async function evaluateExternal(
 async function findDue(
   stores: ExternalStores,
   viewFor: (tenant: Tenant) => Promise<AlertingView>,
-  ref: GroupRef,
+  ref: TaskRef,
   nowMs: number,
 ): Promise<DueExternal | Outcome> {
   const found = await findMonitor(stores, ref);

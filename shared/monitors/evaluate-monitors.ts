@@ -35,14 +35,14 @@ export interface MonitorStores extends MonitorDocuments, SampleInputs {
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
-/** Evaluates monitors of samples, each as a group of one rule. */
+/** Evaluates monitors of samples, each as a task of one rule. */
 export async function evaluateMonitors(
   stores: MonitorStores,
   request: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const invocation = new Invocation(stores);
   const viewFor = perTenant((tenant) => viewOf(stores, tenant, request.nowMs, invocation));
-  return invocation.evaluate(request.groups, async (ref) => {
+  return invocation.evaluate(request.tasks, async (ref) => {
     const found = await findMonitor(stores, ref);
     if (found === undefined) return { evaluate: async () => ({ outcome: 'gone' }) };
     const { tenant } = found;

@@ -1,10 +1,10 @@
-import type { GroupKind } from '../alerting/evaluation';
+import type { TaskKind } from '../alerting/evaluation';
 import { MINUTE_MS } from '../model/duration';
 import type { MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { Track } from './tracks';
 
-/** State of a monitor after its last evaluation. The evaluator keeps it as the state of a group. */
+/** State of a monitor after its last evaluation. The evaluator keeps it as the state of a task. */
 export interface MonitorState {
   /** Time of the last evaluation in ms since epoch. A manual close adds one ms. */
   readonly tickMs: number;
@@ -29,6 +29,6 @@ export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined 
  * Returns the kind under which the evaluator's index lists a monitor. The evaluator judges external URLs itself; the
  * query function judges all other monitors.
  */
-export function groupKindOf({ type }: Pick<Monitor, 'type'>): GroupKind {
+export function taskKindOf({ type }: Pick<Monitor, 'type'>): TaskKind {
   return type === 'external' ? 'external' : 'monitor';
 }

@@ -90,12 +90,12 @@ export class Status {
     const { evaluator, now } = this.dependencies;
     const report = await evaluator.report();
     if (report === undefined) return null;
-    const { atMs, groups, lagMs, quietMs, failingRules, failedGroups, outboxAgeMs, dropped } = report;
+    const { atMs, tasks, lagMs, quietMs, failingRules, failedTasks, outboxAgeMs, dropped } = report;
     const silentMs = Math.max(0, now() - atMs - EVALUATED_MS);
     return {
-      groups,
+      groups: tasks,
       behindMs: Math.max(lagMs, quietMs) + silentMs,
-      failing: failingRules + failedGroups,
+      failing: failingRules + failedTasks,
       outboxMs: outboxAgeMs,
       dropped,
     };

@@ -35,14 +35,14 @@ import { BUCKET_PREFIX } from './names';
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
  *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
- *     pk group-index                   sk tenant#group                  a rule group or monitor of any tenant
+ *     pk group-index                   sk tenant#task                   a rule group or monitor of any tenant
  *     pk evaluator                     sk run                           the evaluator that runs now
  *                                      sk quiet                         when tenants last posted next to nothing
  *                                      sk report                        what the evaluator's last run did
- *     pk rule-states#tenant            sk group                         what the last evaluated tick of a rule group left
+ *     pk rule-states#tenant            sk task                          what the last evaluated tick of a rule group left
  *     pk monitor-states#tenant         sk monitor id                    the same of a monitor
- *     pk outbox                        sk tick#tenant#group#part        notifications that wait to be sent
- *     pk undelivered#tenant            sk tick#tenant#group#part        notifications that were given up
+ *     pk outbox                        sk tick#tenant#task#part         notifications that wait to be sent
+ *     pk undelivered#tenant            sk tick#tenant#task#part         notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -210,22 +210,22 @@ export const metaKeys = {
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
-  // In the following keys, `group` is the id of a rule group or of a monitor.
-  groupIndex: 'group-index',
-  groupIndexOf: (tenantId: Id) => `${tenantId}#`,
-  indexedGroup: (tenantId: Id, group: Id): ItemKey =>
-    itemKey(metaKeys.groupIndex, `${metaKeys.groupIndexOf(tenantId)}${group}`),
-  parseIndexedGroup: (sort: string): { tenantId: Id; group: Id } => {
-    const [tenantId, group] = sort.split('#');
-    return { tenantId: tenantId!, group: group! };
+  // In the following keys, `task` is the id of a rule group or of a monitor.
+  taskIndex: 'group-index',
+  taskIndexOf: (tenantId: Id) => `${tenantId}#`,
+  indexedTask: (tenantId: Id, task: Id): ItemKey =>
+    itemKey(metaKeys.taskIndex, `${metaKeys.taskIndexOf(tenantId)}${task}`),
+  parseIndexedTask: (sort: string): { tenantId: Id; task: Id } => {
+    const [tenantId, task] = sort.split('#');
+    return { tenantId: tenantId!, task: task! };
   },
-  groupStates: (of: 'rule' | 'monitor', tenantId: Id) => `${of}-states#${tenantId}`,
-  groupState: (of: 'rule' | 'monitor', tenantId: Id, group: string): ItemKey =>
-    itemKey(metaKeys.groupStates(of, tenantId), group),
+  taskStates: (of: 'rule' | 'monitor', tenantId: Id) => `${of}-states#${tenantId}`,
+  taskState: (of: 'rule' | 'monitor', tenantId: Id, task: string): ItemKey =>
+    itemKey(metaKeys.taskStates(of, tenantId), task),
   outbox: 'outbox',
   /** The sort key begins with the tick, so that notifications are sent in the order of ticks. */
-  outboxBatch: (tickMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
-    itemKey(metaKeys.outbox, `${timeText(tickMs)}#${tenantId}#${group}#${part}`),
+  outboxBatch: (tickMs: number, tenantId: Id, task: Id, part: number): ItemKey =>
+    itemKey(metaKeys.outbox, `${timeText(tickMs)}#${tenantId}#${task}#${part}`),
   /** Returns the tenant of a batch of notifications. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
   undeliveredOf: (tenantId: Id) => `undelivered#${tenantId}`,

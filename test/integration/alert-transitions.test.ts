@@ -1,11 +1,11 @@
 import { Random } from '../../scripts/faults/random';
 import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
 import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
-import { GroupIndex } from '../../shared/alerting/group-index';
-import { GroupStates } from '../../shared/alerting/group-state';
 import { DeliveryError } from '../../shared/alerting/post-outside';
 import { NO_RECEIVERS } from '../../shared/alerting/receivers';
 import { sendAll } from '../../shared/alerting/send';
+import { TaskIndex } from '../../shared/alerting/task-index';
+import { TaskStates } from '../../shared/alerting/task-states';
 import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
 import type { AlertBatch } from '../../shared/monitors/alert-event';
@@ -59,11 +59,11 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
     const store = new EvaluatorStore(table, now);
-    const index = new GroupIndex(table, now);
+    const index = new TaskIndex(table, now);
     const alerts = new AlertStore(table, DAY_MS);
     const checks = new CheckStore(table, store, now);
     const monitors = new GivenDocuments<Monitor>(table, 'monitors');
-    const monitorStates = new GroupStates<MonitorState>(table, 'monitor');
+    const monitorStates = new TaskStates<MonitorState>(table, 'monitor');
     const channels = new GivenDocuments<Channel>(table, 'channels');
     const notificationGroups = new NotificationGroups(table);
     const samples = new MemorySampleStore();

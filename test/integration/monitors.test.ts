@@ -142,7 +142,7 @@ describe('monitors and checks', () => {
     monitorId = (await call('POST', '/api/v0/monitors', monitor)).id;
 
     await postLoad(hostId, tick(0), 4);
-    expect(await evaluate(tick(0))).toMatchObject({ failedGroups: 0, failingRules: 0 });
+    expect(await evaluate(tick(0))).toMatchObject({ failedTasks: 0, failingRules: 0 });
     const [alert, ...others] = await openAlerts();
     expect(others).toEqual([]);
     expect(alert).toEqual({

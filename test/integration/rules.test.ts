@@ -246,7 +246,7 @@ describe('rules', () => {
   });
 
   test('ticks are evaluated in order: results are stored, alerts become pending, fire and end', async () => {
-    expect(await evaluate(startMs)).toMatchObject({ failedGroups: 0, failingRules: 0 });
+    expect(await evaluate(startMs)).toMatchObject({ failedTasks: 0, failingRules: 0 });
     const tick = (n: number) => startMs + n * 60_000;
     const at = (n: number) => tick(n) - offsetMs;
     await post(at(1), { shop: 20, blog: 1 });
@@ -478,7 +478,7 @@ describe('rules', () => {
     expect((await get('/prometheus/api/v1/rules')).groups).toEqual([]);
     const atMs = startMs + 60 * 60_000;
     told.length = 0;
-    expect(await evaluate(atMs)).toMatchObject({ failedGroups: 0 });
+    expect(await evaluate(atMs)).toMatchObject({ failedTasks: 0 });
     expect(toldOf('High')).toEqual(['resolved']);
     expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
     await until(
@@ -581,7 +581,7 @@ describe('rules', () => {
     await use(10);
     await use(11);
     await post(at(12), { shop: 20 });
-    expect(await evaluate(tick(12))).toMatchObject({ quietMs: 0, failedGroups: 0 });
+    expect(await evaluate(tick(12))).toMatchObject({ quietMs: 0, failedTasks: 0 });
     expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
     expect(slackTexts).toEqual([]);
   });

@@ -1,5 +1,5 @@
-import type { EvaluatedGroup } from '../../shared/alerting/evaluation';
-import { decodeJson } from '../../shared/alerting/group-state';
+import type { EvaluatedTask } from '../../shared/alerting/evaluation';
+import { decodeJson } from '../../shared/alerting/task-states';
 import type { AlertBatch } from '../../shared/monitors/alert-event';
 import type { Downtime } from '../../shared/monitors/downtime';
 import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';
@@ -93,11 +93,11 @@ export class MonitorWorld {
   async evaluate(tenants: readonly string[] = ['acme']): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
       ...{ nowMs: this.nowMs, lagMs: 0, kind: 'monitor' },
-      groups: tenants.map((tenant) => ({ tenant, group: 'm1' })),
+      tasks: tenants.map((tenant) => ({ tenant, task: 'm1' })),
     });
     if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];
     if (outcome!.outcome === 'failed') throw new Error(outcome!.reason);
-    const { state, batches } = outcome as EvaluatedGroup;
+    const { state, batches } = outcome as EvaluatedTask;
     this.state = state === undefined ? undefined : (decodeJson(Buffer.from(state, 'base64')) as MonitorState);
     return batches.flatMap((batch) =>
       (decodeJson(Buffer.from(batch, 'base64')) as AlertBatch).events.map(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { lintGroup, selectorsOf } from '../../../shared/alerting/lint';
+import { lintRuleGroup, selectorsOf } from '../../../shared/alerting/lint';
 import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
@@ -45,7 +45,7 @@ export function checkCommand(): Command {
       }));
       const absent = options.stored
         ? await absentOf(
-            parsed.flatMap(({ groups }) => groups),
+            parsed.flatMap(({ ruleGroups }) => ruleGroups),
             new Ruler(options),
           )
         : new Set<string>();
@@ -69,19 +69,19 @@ async function absentOf(groups: readonly RuleGroup[], ruler: Ruler): Promise<Set
 }
 
 function checkFile(
-  { file, groups, faults }: { readonly file: string } & ReturnType<typeof parseRuleFile>,
+  { file, ruleGroups, faults }: { readonly file: string } & ReturnType<typeof parseRuleFile>,
   absent: ReadonlySet<string>,
 ): CheckedFile {
   const warnings = [
-    ...groups.flatMap(lintGroup),
-    ...[...selectorsOf(groups)]
+    ...ruleGroups.flatMap(lintRuleGroup),
+    ...[...selectorsOf(ruleGroups)]
       .filter((selector) => absent.has(selector))
       .map((selector) => `no series of the last day matches ${selector}`),
   ];
   return {
     file,
-    groups: groups.length,
-    rules: groups.reduce((sum, { rules }) => sum + rules.length, 0),
+    groups: ruleGroups.length,
+    rules: ruleGroups.reduce((sum, { rules }) => sum + rules.length, 0),
     errors: faults.map((fault) => `${file}: ${fault}`),
     warnings: warnings.map((warning) => `${file}: ${warning}`),
   };

@@ -58,9 +58,9 @@ export function historyCommand(command: Command): Command {
 export function groupsOf(file: string, { from, to }: HistoryOptions): readonly RuleGroup[] {
   requireOrder({ from, to });
   if (to > Date.now()) throw new OperatorError(`--to ${new Date(to).toISOString()} is in the future`);
-  const { groups, faults } = parseRuleFile(readRuleFile(file));
+  const { ruleGroups, faults } = parseRuleFile(readRuleFile(file));
   if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));
-  return groups;
+  return ruleGroups;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { type GroupDocument, rulesYaml } from '../../../shared/alerting/rule-document';
+import { type RuleGroupDocument, rulesYaml } from '../../../shared/alerting/rule-document';
 import { RULER } from '../../../shared/http/contract/rules';
 import type { ApiKeyOptions } from '../api-key';
 import { TenantApi } from '../tenant-api';
@@ -14,11 +14,11 @@ export class Ruler {
   }
 
   /** Returns the groups of each namespace. */
-  async groups(): Promise<Map<string, GroupDocument[]>> {
+  async groups(): Promise<Map<string, RuleGroupDocument[]>> {
     return new Map(Object.entries(parse(await this.api.text('GET', RULER)) ?? {}));
   }
 
-  async put(namespace: string, group: GroupDocument): Promise<void> {
+  async put(namespace: string, group: RuleGroupDocument): Promise<void> {
     await this.api.text(
       'POST',
       `${RULER}/${encodeURIComponent(namespace)}`,

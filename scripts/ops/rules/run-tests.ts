@@ -1,6 +1,6 @@
 import type { Alert } from '../../../shared/alerting/alert-state';
-import { evaluateGroup, type RuleState } from '../../../shared/alerting/evaluate-group';
 import { alertNameOf, type InstantSample, nameOf } from '../../../shared/alerting/evaluate-rule';
+import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/evaluate-rule-group';
 import { instantVector } from '../../../shared/alerting/instant-vector';
 import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { formatFloat } from '../../../shared/alerting/template/format';
@@ -120,15 +120,15 @@ class TestRun {
   }
 
   private async evaluateTick(tickMs: number): Promise<void> {
-    for (const [i, group] of this.groups.entries()) {
+    for (const [i, ruleGroup] of this.groups.entries()) {
       const context = {
         tickMs,
-        queryOffsetMs: group.queryOffsetMs ?? 0,
+        queryOffsetMs: ruleGroup.queryOffsetMs ?? 0,
         externalLabels: labelsOf(...this.test.externalLabels),
         externalUrl: this.test.externalUrl,
         query: (expr: string, atMs: number) => instantVector(this.store, expr, atMs, this.options),
       };
-      const next = await evaluateGroup(group, this.states[i]!, context, (samples, atMs) => {
+      const next = await evaluateRuleGroup(ruleGroup, this.states[i]!, context, (samples, atMs) => {
         for (const { labels, value } of samples) this.store.add(labels, atMs, value);
       });
       this.states[i] = next;
@@ -136,7 +136,7 @@ class TestRun {
         if (lastError === undefined) continue;
         this.hasRuleError = true;
         this.failures.push({
-          what: `rule: ${nameOf(group.rules[r]!)}, time: ${durationText(tickMs)}, err: ${lastError}`,
+          what: `rule: ${nameOf(ruleGroup.rules[r]!)}, time: ${durationText(tickMs)}, err: ${lastError}`,
         });
       }
     }

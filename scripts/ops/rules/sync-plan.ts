@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GroupDocument } from '../../../shared/alerting/rule-document';
+import type { RuleGroupDocument } from '../../../shared/alerting/rule-document';
 
 export interface GroupChange {
   readonly action: 'create' | 'change' | 'remove';
   readonly namespace: string;
   readonly name: string;
   /** Absent when the group is removed. */
-  readonly group?: GroupDocument;
+  readonly group?: RuleGroupDocument;
 }
 
-type Namespaces = ReadonlyMap<string, readonly GroupDocument[]>;
+type Namespaces = ReadonlyMap<string, readonly RuleGroupDocument[]>;
 
 /**
  * Plans the changes that make the stored groups equal to the files'. Namespaces without a file are kept

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { GroupDocument } from '../../../shared/alerting/rule-document';
+import type { RuleGroupDocument } from '../../../shared/alerting/rule-document';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';
@@ -36,8 +36,8 @@ export function syncCommand(): Command {
  *
  * @throws {OperatorError} for a file with errors, and for two files of the same namespace
  */
-function namespacesOf(files: readonly string[]): Map<string, readonly GroupDocument[]> {
-  const namespaces = new Map<string, readonly GroupDocument[]>();
+function namespacesOf(files: readonly string[]): Map<string, readonly RuleGroupDocument[]> {
+  const namespaces = new Map<string, readonly RuleGroupDocument[]>();
   for (const file of files) {
     const { documents, faults } = parseRuleFile(readRuleFile(file));
     if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));

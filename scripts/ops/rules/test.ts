@@ -95,7 +95,7 @@ function readRules(
     if (paths.length === 0) progress(`  WARNING: no file match pattern ${pattern}`);
     for (const path of paths) {
       const parsed = parseRuleFile(readRuleFile(path), ignoresUnknownFields);
-      groups.push(...parsed.groups);
+      groups.push(...parsed.ruleGroups);
       errors.push(...parsed.faults.map((fault) => `${path}: ${fault}`));
     }
   }

@@ -34,7 +34,7 @@ async function run(
 ) {
   const parts: BacktestPart[] = [];
   const [from, to] = minutes;
-  const result = await backtest(parseRuleFile(rules).groups, {
+  const result = await backtest(parseRuleFile(rules).ruleGroups, {
     range: { fromMs: from * MINUTE, toMs: to * MINUTE },
     reads: () => store,
     query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },

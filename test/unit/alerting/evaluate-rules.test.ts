@@ -31,7 +31,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
   const answer = await evaluateRules(
     {
       tenants: { get: async (name) => tenants.get(name) },
-      groups: { get: async () => ({ namespace: 'n', document: document! }) },
+      ruleGroups: { get: async () => ({ namespace: 'n', document: document! }) },
       states: {
         get: async (tenantId) =>
           tenantId === tenantIdOf('idle')
@@ -47,7 +47,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
     },
     {
       ...{ nowMs: NOON, lagMs: 0, kind: 'rule' },
-      groups: ['a', 'a', 'b', 'idle', 'gone'].map((tenant, i) => ({ tenant, group: `${i}` })),
+      tasks: ['a', 'a', 'b', 'idle', 'gone'].map((tenant, i) => ({ tenant, task: `${i}` })),
     },
   );
   expect(answer.map(({ tenant, outcome }) => `${tenant} ${outcome}`).sort()).toEqual([

@@ -1,21 +1,21 @@
-import type { EvaluationAnswer, GroupEvaluation } from '../../../shared/alerting/evaluation';
+import type { EvaluationAnswer, TaskEvaluation } from '../../../shared/alerting/evaluation';
 import {
   type EvaluatorDependencies,
   planInvocations,
   runEvaluator,
 } from '../../../shared/alerting/evaluator';
 import type { TickCommit } from '../../../shared/alerting/evaluator-store';
-import type { IndexedGroup } from '../../../shared/alerting/group-index';
+import type { IndexedTask } from '../../../shared/alerting/task-index';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
-const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000): IndexedGroup => ({
-  ...{ tenantId: `id-${tenant}`, tenant, kind: 'rule', group, rules, intervalMs, changedMs: 0 },
+const groupOf = (tenant: string, task: string, rules = 1, intervalMs = 60_000): IndexedTask => ({
+  ...{ tenantId: `id-${tenant}`, tenant, kind: 'rule', task, rules, intervalMs, changedMs: 0 },
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 /** An evaluator whose query function evaluates each due tick of a minute to one sample. */
-function evaluator(groups: readonly IndexedGroup[], overrides: Partial<EvaluatorDependencies> = {}) {
+function evaluator(groups: readonly IndexedTask[], overrides: Partial<EvaluatorDependencies> = {}) {
   let nowMs = 600_000;
   const events: string[] = [];
   const committed = new Map<string, number>();
@@ -24,8 +24,8 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
   const dependencies: EvaluatorDependencies = {
     index: {
       all: async () => [...groups],
-      forget: async ({ group }) => {
-        events.push(`forget ${group}`);
+      forget: async ({ task }) => {
+        events.push(`forget ${task}`);
         return true;
       },
     },
@@ -39,23 +39,23 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
       endRun: async () => {
         running = undefined;
       },
-      commit: async ({ group, afterMs, tickMs }: TickCommit) => {
-        if (committed.get(group) !== afterMs) return false;
-        committed.set(group, tickMs);
-        events.push(`commit ${group} ${tickMs / 60_000}`);
+      commit: async ({ task, afterMs, tickMs }: TickCommit) => {
+        if (committed.get(task) !== afterMs) return false;
+        committed.set(task, tickMs);
+        events.push(`commit ${task} ${tickMs / 60_000}`);
         return true;
       },
     },
     tenants: { get: async (name) => ({ id: `id-${name}`, name }) as Tenant },
-    evaluate: async ({ nowMs: atMs, groups: asked }): Promise<EvaluationAnswer> =>
-      asked.map(({ tenant, group }): GroupEvaluation => {
+    evaluate: async ({ nowMs: atMs, tasks: asked }): Promise<EvaluationAnswer> =>
+      asked.map(({ tenant, task }): TaskEvaluation => {
         const tickMs = Math.floor(atMs / 60_000) * 60_000;
-        const afterMs = committed.get(group);
-        if (afterMs !== undefined && afterMs >= tickMs) return { tenant, group, outcome: 'idle' };
+        const afterMs = committed.get(task);
+        if (afterMs !== undefined && afterMs >= tickMs) return { tenant, task, outcome: 'idle' };
         return {
-          ...{ tenant, group, outcome: 'evaluated', tickMs, state: base64('state') },
+          ...{ tenant, task, outcome: 'evaluated', tickMs, state: base64('state') },
           ...(afterMs !== undefined && { afterMs }),
-          samples: [base64(`${group} ${tickMs / 60_000}`)],
+          samples: [base64(`${task} ${tickMs / 60_000}`)],
           ...{ batches: [], ticks: 1, skipped: 0, failing: 0, hasMore: false },
         };
       }),
@@ -95,7 +95,7 @@ test('a tick is evaluated again after a run that ended between its samples and i
     ...dependencies,
     store: { ...dependencies.store, commit: async () => Promise.reject(new Error('killed')) },
   };
-  expect(await runEvaluator(dying, 'run')).toMatchObject({ ticks: 0, failedGroups: 1 });
+  expect(await runEvaluator(dying, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1 });
   expect(events).toEqual(['write g 10', 'write g 10', 'commit g 10']);
 });
@@ -104,7 +104,7 @@ test('a stream that does not take the samples leaves the tick for the next run',
   const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
     write: async () => Promise.reject(new Error('the stream refuses')),
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 0, failedGroups: 1 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
   expect(committed.size).toBe(0);
 });
 
@@ -112,7 +112,7 @@ test('a run that cannot send notifications has failed', async () => {
   const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
     send: async () => Promise.reject(new Error('the outbox cannot be read')),
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1, failedGroups: 1 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1, failedTasks: 1 });
   expect(committed.size).toBe(1);
 });
 
@@ -143,11 +143,11 @@ test('the groups of one tenant fail the query function without failing other ten
   const failing = {
     ...dependencies,
     evaluate: async (request: Parameters<typeof evaluate>[0], timeMs: number) => {
-      if (request.groups.some(({ group }) => group === 'bad')) throw new Error('out of memory');
+      if (request.tasks.some(({ task }) => task === 'bad')) throw new Error('out of memory');
       return evaluate(request, timeMs);
     },
   };
-  expect(await runEvaluator(failing, 'run')).toMatchObject({ ticks: 2, failedGroups: 1 });
+  expect(await runEvaluator(failing, 'run')).toMatchObject({ ticks: 2, failedTasks: 1 });
   expect([...committed.keys()].sort()).toEqual(['apart', 'good']);
 });
 
@@ -158,9 +158,9 @@ test('a run also evaluates the half-minute ticks that begin during the run', asy
   const report = await runEvaluator(
     {
       ...dependencies,
-      evaluate: async ({ nowMs, groups }) => {
-        asked.push(...groups.map(({ group }) => `${group} ${nowMs / 1000}`));
-        return groups.map((each) => ({ ...each, outcome: 'idle' }));
+      evaluate: async ({ nowMs, tasks }) => {
+        asked.push(...tasks.map(({ task }) => `${task} ${nowMs / 1000}`));
+        return tasks.map((each) => ({ ...each, outcome: 'idle' }));
       },
     },
     'run',
@@ -190,7 +190,7 @@ test('each pass of a run judges quiet ingest by the tenants of all groups', asyn
 
 test('the index forgets a removed group, but not one that a request may be putting', async () => {
   const { dependencies, events, clock } = evaluator([groupOf('a', 'g', 0)], {
-    evaluate: async ({ groups }) => groups.map((each) => ({ ...each, outcome: 'gone' })),
+    evaluate: async ({ tasks }) => tasks.map((each) => ({ ...each, outcome: 'gone' })),
   });
   clock.set(60_000);
   await runEvaluator(dependencies, 'run');

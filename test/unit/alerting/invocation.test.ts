@@ -1,4 +1,4 @@
-import type { GroupRef } from '../../../shared/alerting/evaluation';
+import type { TaskRef } from '../../../shared/alerting/evaluation';
 import { Invocation } from '../../../shared/alerting/invocation';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
@@ -23,8 +23,8 @@ test("the groups of a tenant share a read, whose samples are freed after the ten
   });
   const readOnce = () => invocation.readsOf(tenant).select([], { fromMs: 0, toMs: 1 });
   const readsAfter: number[] = [];
-  const groups: GroupRef[] = ['1', '2', '3'].map((group) => ({ tenant: 'a', group }));
-  await invocation.evaluate(groups, async () => ({
+  const tasks: TaskRef[] = ['1', '2', '3'].map((task) => ({ tenant: 'a', task }));
+  await invocation.evaluate(tasks, async () => ({
     evaluate: async () => {
       await readOnce();
       readsAfter.push(reads);

@@ -15,7 +15,7 @@ const faultsOf = (text: string) => parseRuleFile(text).faults.map(String);
 
 describe('a rule file', () => {
   test('has groups, rules, and everything they may set', () => {
-    const { groups, faults } = parseRuleFile(`
+    const { ruleGroups, faults } = parseRuleFile(`
 groups:
 - name: g
   interval: 30s
@@ -36,7 +36,7 @@ groups:
 - name: empty
 `);
     expect(faults).toEqual([]);
-    expect(groups).toMatchObject([
+    expect(ruleGroups).toMatchObject([
       {
         name: 'g',
         intervalMs: 30_000,
@@ -69,13 +69,13 @@ groups:
   });
 
   test('takes a number as an expression, and an empty file', () => {
-    expect(parseRuleFile(ruleOf('alert: Always', 'expr: 1')).groups[0]!.rules[0]!.expr).toBe('1');
-    expect(parseRuleFile('')).toEqual({ documents: [], groups: [], faults: [] });
-    expect(parseRuleFile('groups:\n')).toEqual({ documents: [], groups: [], faults: [] });
+    expect(parseRuleFile(ruleOf('alert: Always', 'expr: 1')).ruleGroups[0]!.rules[0]!.expr).toBe('1');
+    expect(parseRuleFile('')).toEqual({ documents: [], ruleGroups: [], faults: [] });
+    expect(parseRuleFile('groups:\n')).toEqual({ documents: [], ruleGroups: [], faults: [] });
   });
 
   test('may repeat a rule by an alias or a merge key', () => {
-    const { groups, faults } = parseRuleFile(`
+    const { ruleGroups, faults } = parseRuleFile(`
 groups:
 - name: a
   rules:
@@ -89,7 +89,7 @@ groups:
     labels: { <<: *labels, team: b }
 `);
     expect(faults).toEqual([]);
-    expect(groups[0]!.rules).toMatchObject([
+    expect(ruleGroups[0]!.rules).toMatchObject([
       { alert: 'Down', expr: 'up == 0' },
       { alert: 'Down', expr: 'up == 0', labels: [['severity', 'page']] },
       {
@@ -197,9 +197,9 @@ groups:
   });
 
   test('ignores unknown fields where they are allowed', () => {
-    const { groups, faults } = parseRuleFile(ruleOf('record: a', 'expr: up', 'owner: me'), true);
+    const { ruleGroups, faults } = parseRuleFile(ruleOf('record: a', 'expr: up', 'owner: me'), true);
     expect(faults).toEqual([]);
-    expect(groups[0]!.rules).toMatchObject([{ record: 'a' }]);
+    expect(ruleGroups[0]!.rules).toMatchObject([{ record: 'a' }]);
   });
 
   test('cannot grow by its aliases', () => {
@@ -221,9 +221,9 @@ groups:
       expect.stringMatching(/^\d+:\d+: Map keys must be unique$/),
     ]);
     const labels = Array.from({ length: 20_000 }, (_, i) => `l${i}: a`).join(', ');
-    const { faults, groups } = parseRuleFile(ruleOf('alert: a', 'expr: up', `labels: {${labels}}`));
+    const { faults, ruleGroups } = parseRuleFile(ruleOf('alert: a', 'expr: up', `labels: {${labels}}`));
     expect(faults).toEqual([]);
-    expect(groups[0]!.rules[0]!.labels).toHaveLength(20_000);
+    expect(ruleGroups[0]!.rules[0]!.labels).toHaveLength(20_000);
   });
 
   test('that nests deeper than the stack allows is refused in a sentence', () => {
@@ -260,7 +260,7 @@ groups:
     );
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
-        expect(parseRuleFile(lines.join('\n')).groups).toBeInstanceOf(Array);
+        expect(parseRuleFile(lines.join('\n')).ruleGroups).toBeInstanceOf(Array);
       }),
       { numRuns: Number(process.env.RULE_FILE_RUNS ?? 2000) },
     );

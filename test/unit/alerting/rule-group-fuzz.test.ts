@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { groupOf, rulesYaml } from '../../../shared/alerting/rule-document';
+import { ruleGroupOf, rulesYaml } from '../../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../../shared/alerting/rule-file';
 import { anyCharacter } from '../../support/any-text';
 
@@ -73,7 +73,7 @@ function check(yaml: string): boolean {
   const stored = JSON.parse(JSON.stringify(document));
   expect(parse(rulesYaml(stored))).toEqual(stored);
   expect(parseRuleGroup(rulesYaml(stored)).document).toEqual(stored);
-  expect(groupOf(stored)).toEqual(groupOf(document));
+  expect(ruleGroupOf(stored)).toEqual(ruleGroupOf(document));
   return true;
 }
 

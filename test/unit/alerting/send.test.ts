@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Alert } from '../../../shared/alerting/alert-state';
 import type { OutboxItem } from '../../../shared/alerting/evaluator-store';
-import type { GroupState } from '../../../shared/alerting/group-state';
 import type { TopicMessage } from '../../../shared/alerting/message-text';
 import type { NotificationBatch } from '../../../shared/alerting/notification';
 import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
 import { alertmanagerBodies, topicMessages, webhookBody } from '../../../shared/alerting/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../shared/alerting/receivers';
+import type { RuleGroupState } from '../../../shared/alerting/rule-group-state';
 import {
   MAX_ATTEMPTS,
   type SendDependencies,
@@ -28,7 +28,7 @@ const alert = (state: Alert['state'], fields: Partial<Alert> = {}): Alert => ({
   ...(state !== 'pending' && { firedAtMs: NOW_MS - 60_000 }),
   ...fields,
 });
-const stateOf = (...alerts: Alert[]): GroupState => ({
+const stateOf = (...alerts: Alert[]): RuleGroupState => ({
   ...{ tickMs: NOW_MS, evaluatedMs: NOW_MS, durationMs: 1, queryOffsetMs: 0 },
   rules: [{ identity: 'r', expr: 'x > 10', alerts, series: [], told: [] }],
 });

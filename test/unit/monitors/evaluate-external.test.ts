@@ -1,5 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { decodeJson } from '../../../shared/alerting/group-state';
+import { decodeJson } from '../../../shared/alerting/task-states';
 import type { AlertBatch } from '../../../shared/monitors/alert-event';
 import type { Downtime } from '../../../shared/monitors/downtime';
 import { evaluateExternal } from '../../../shared/monitors/evaluate-external';
@@ -45,14 +45,14 @@ class World {
       },
       {
         ...{ nowMs: this.nowMs, lagMs: 3_600_000, kind: 'external' },
-        groups: ids.map((group) => ({ tenant: 'acme', group })),
+        tasks: ids.map((task) => ({ tenant: 'acme', task })),
       },
     );
     return answer.flatMap((outcome) => {
       if (!('samples' in outcome)) return [outcome.outcome];
-      const { group, state, samples, batches } = outcome;
-      if (state === undefined) this.states.delete(group);
-      else this.states.set(group, decodeJson(Buffer.from(state, 'base64')) as MonitorState);
+      const { task, state, samples, batches } = outcome;
+      if (state === undefined) this.states.delete(task);
+      else this.states.set(task, decodeJson(Buffer.from(state, 'base64')) as MonitorState);
       for (const body of samples) {
         const bytes = zstdDecompressSync(Buffer.from(body, 'base64'));
         this.samples.push(Buffer.from(bytes).toString('latin1'));

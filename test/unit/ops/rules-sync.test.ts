@@ -1,9 +1,9 @@
 import { planSync } from '../../../scripts/ops/rules/sync-plan';
-import type { GroupDocument } from '../../../shared/alerting/rule-document';
+import type { RuleGroupDocument } from '../../../shared/alerting/rule-document';
 
 /** `ns/group:expr` for each group of one rule. */
-function namespacesOf(texts: readonly string[]): Map<string, GroupDocument[]> {
-  const namespaces = new Map<string, GroupDocument[]>();
+function namespacesOf(texts: readonly string[]): Map<string, RuleGroupDocument[]> {
+  const namespaces = new Map<string, RuleGroupDocument[]>();
   for (const text of texts) {
     const [, namespace, name, expr] = /^(\w+)\/(\w+):(\w+)$/.exec(text)!;
     const group = { name: name!, rules: [{ record: 'r', expr: expr! }] };

@@ -1,4 +1,4 @@
-import { evaluateGroup, type RuleState } from '../../../shared/alerting/evaluate-group';
+import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/evaluate-rule-group';
 import { instantVector } from '../../../shared/alerting/instant-vector';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
@@ -17,9 +17,9 @@ class GroupRun {
   private readonly group;
 
   constructor(rules: string, series: readonly string[] = [], fields = '') {
-    const { groups, faults } = parseRuleFile(`groups:\n- name: g\n${fields}  rules:\n${rules}`);
+    const { ruleGroups, faults } = parseRuleFile(`groups:\n- name: g\n${fields}  rules:\n${rules}`);
     expect(faults).toEqual([]);
-    this.group = groups[0]!;
+    this.group = ruleGroups[0]!;
     for (const line of series) {
       const { labels, rest } = parseMetric(line);
       for (const [i, value] of parseValues(rest).entries())
@@ -37,7 +37,7 @@ class GroupRun {
       externalUrl: '',
       query: (expr: string, atMs: number) => instantVector(this.store, expr, atMs, OPTIONS),
     };
-    this.states = await evaluateGroup(this.group, this.states, context, (samples, atMs) => {
+    this.states = await evaluateRuleGroup(this.group, this.states, context, (samples, atMs) => {
       for (const { labels, value } of samples) {
         this.store.add(labels, atMs, value);
         const shown = value === STALE_BITS ? 'stale' : value;

@@ -27,7 +27,7 @@ export interface WrittenSample {
 export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => void;
 
 /**
- * Evaluates the rules of a group in one tick, in order.
+ * Evaluates the rules of a rule group in one tick, in order.
  *
  * A rule that fails keeps its state and writes nothing, not even stale markers, because nothing is known
  * about its series.
@@ -36,19 +36,19 @@ export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => 
  * @param write receives each rule's samples immediately, so that queries of later rules see them
  * @returns state of each rule after this tick
  */
-export async function evaluateGroup(
-  group: RuleGroup,
+export async function evaluateRuleGroup(
+  ruleGroup: RuleGroup,
   states: readonly RuleState[],
   context: RuleContext,
   write: WriteSamples,
 ): Promise<RuleState[]> {
   const next: RuleState[] = [];
-  for (const [i, rule] of group.rules.entries()) {
+  for (const [i, rule] of ruleGroup.rules.entries()) {
     const { alerts, series } = states[i] ?? NEW_RULE_STATE;
     const startedMs = context.clock?.() ?? 0;
     const took = () => (context.clock === undefined ? {} : { durationMs: context.clock() - startedMs });
     try {
-      const outcome = await evaluateRule(group, rule, alerts, context);
+      const outcome = await evaluateRule(ruleGroup, rule, alerts, context);
       const present = new Set(outcome.samples.map(({ labels }) => labelsKey(labels)));
       const ended = series
         .filter((labels) => !present.has(labelsKey(labels)))

@@ -5,16 +5,16 @@ import type { QueryOptions } from '../promql/query';
 import type { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import { type DueTicks, dueTicks, type EvaluationTime } from './due-ticks';
-import { evaluateGroup, type RuleState } from './evaluate-group';
 import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
-import { carryOver, type GroupState, type StoredRule } from './group-state';
+import { evaluateRuleGroup, type RuleState } from './evaluate-rule-group';
 import { IncompleteError, instantVector, wholeOf } from './instant-vector';
 import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
 import type { RuleGroup } from './rule-document';
+import { carryOver, type RuleGroupState, type StoredRule } from './rule-group-state';
 
-/** Result of advancing a group, to be written. */
-export interface AdvancedGroup {
-  readonly state: GroupState;
+/** Result of advancing a rule group, to be written. */
+export interface AdvancedRuleGroup {
+  readonly state: RuleGroupState;
   /** Samples of all evaluated ticks, including stale markers. */
   readonly series: readonly SampleColumns[];
   /** Empty unless the newest due tick was evaluated, because receivers are notified only of the newest state. */
@@ -29,7 +29,7 @@ export interface AdvancedGroup {
 }
 
 export interface AdvanceOptions {
-  /** Identifies the group among the groups of all tenants. */
+  /** Identifies the rule group among the rule groups of all tenants. */
   readonly id: string;
   /** Reads the tenant's stored samples. */
   readonly reads: SampleStore;
@@ -48,36 +48,40 @@ export interface AdvanceOptions {
 
 /**
  * A tick older than this, in ms, is completed even if its reads fail. Its rules then record their errors, and
- * the group's other rules proceed.
+ * the rule group's other rules proceed.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
-/** Maximum number of samples that one tick of a group may write. */
+/** Maximum number of samples that one tick of a rule group may write. */
 const MAX_SAMPLES_PER_TICK = 100_000;
 
-/** The ticks of a group to evaluate, and the group's timing. */
-export interface GroupPlan extends DueTicks {
+/** The ticks of a rule group to evaluate, and the rule group's timing. */
+export interface RuleGroupPlan extends DueTicks {
   readonly nowMs: number;
   readonly intervalMs: number;
   readonly queryOffsetMs: number;
 }
 
 /**
- * @param state state after the group's last evaluated tick; undefined for a new group
+ * @param state state after the rule group's last evaluated tick; undefined for a new rule group
  */
-export function planGroup(
+export function planRuleGroup(
   { intervalMs, queryOffsetMs }: RuleGroup,
-  state: GroupState | undefined,
+  state: RuleGroupState | undefined,
   time: EvaluationTime,
   defaultOffsetMs: number,
-): GroupPlan {
+): RuleGroupPlan {
   const times = { intervalMs, queryOffsetMs: queryOffsetMs ?? defaultOffsetMs };
   return { ...dueTicks(times, state?.tickMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Announces what the ticks of a group will read, so that a tenant's groups share reads. */
-export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, queryOffsetMs }: GroupPlan): void {
+/** Announces what the ticks of a rule group will read, so that a tenant's rule groups share reads. */
+export function expectReads(
+  reads: SharedReads,
+  ruleGroup: RuleGroup,
+  { ticks, queryOffsetMs }: RuleGroupPlan,
+): void {
   for (const tickMs of ticks)
-    for (const { parsed } of group.rules) reads.expect(parsed, tickMs - queryOffsetMs);
+    for (const { parsed } of ruleGroup.rules) reads.expect(parsed, tickMs - queryOffsetMs);
 }
 
 /**
@@ -87,17 +91,17 @@ export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, query
  * A tick whose samples cannot be read is deferred: only the errors are stored, and the tick stays due. A short
  * outage of a store therefore leaves no gap.
  *
- * @param state state after the group's last evaluated tick; undefined for a new group
+ * @param state state after the rule group's last evaluated tick; undefined for a new rule group
  */
-export async function advanceGroup(
-  group: RuleGroup,
-  state: GroupState | undefined,
-  { ticks, skipped, nowMs, intervalMs, queryOffsetMs }: GroupPlan,
+export async function advanceRuleGroup(
+  ruleGroup: RuleGroup,
+  state: RuleGroupState | undefined,
+  { ticks, skipped, nowMs, intervalMs, queryOffsetMs }: RuleGroupPlan,
   options: AdvanceOptions,
-): Promise<AdvancedGroup> {
+): Promise<AdvancedRuleGroup> {
   const startedMs = options.clock();
   const written = new MemorySampleStore();
-  const carried = carryOver(group, state);
+  const carried = carryOver(ruleGroup, state);
   let { rules } = carried;
   const ended = carried.removed.flatMap(({ series }) => series);
   endSeries(written, ended, ticks[0]! - queryOffsetMs);
@@ -105,7 +109,7 @@ export async function advanceGroup(
   let isPutOff = false;
   for (const tickMs of ticks) {
     if (done > 0 && !options.hasTime()) break;
-    const tick = await evaluateTick(group, rules, { tickMs, queryOffsetMs, written }, options);
+    const tick = await evaluateTick(ruleGroup, rules, { tickMs, queryOffsetMs, written }, options);
     isPutOff = tick.isUnreadable && state !== undefined && nowMs - tickMs < MAX_PUT_OFF_MS;
     if (isPutOff) {
       rules = rules.map((rule, i) => withErrorOf(rule, tick.rules[i]!));
@@ -116,7 +120,7 @@ export async function advanceGroup(
       for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  // A new group's first tick is never deferred, so either a tick was evaluated or a state exists.
+  // A new rule group's first tick is never deferred, so either a tick was evaluated or a state exists.
   const tickMs = done > 0 ? ticks[done - 1]! : state!.tickMs;
   const isComplete = done === ticks.length;
   const mayTell = [...rules, ...carried.removed].some(
@@ -180,7 +184,7 @@ interface EvaluatedTick {
 }
 
 async function evaluateTick(
-  group: RuleGroup,
+  ruleGroup: RuleGroup,
   rules: readonly StoredRule[],
   { tickMs, queryOffsetMs, written: before }: Tick,
   { reads, query, maxAlerts, clock, onFailure }: AdvanceOptions,
@@ -193,8 +197,8 @@ async function evaluateTick(
     onFailure(error);
   };
   let samples = 0;
-  const next = await evaluateGroup(
-    group,
+  const next = await evaluateRuleGroup(
+    ruleGroup,
     rules,
     {
       tickMs,
@@ -264,16 +268,16 @@ function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: 
 }
 
 /**
- * Ends a removed group: marks its series as ended and notifies receivers that its alerts are resolved.
- * Silences do not hold back these notifications: the group's state is deleted, so they could not be sent later.
+ * Ends a removed rule group: marks its series as ended and notifies receivers that its alerts are resolved.
+ * Silences do not hold back these notifications: the rule group's state is deleted, so they could not be sent later.
  *
- * @param id identifies the group among the groups of all tenants
+ * @param id identifies the rule group among the rule groups of all tenants
  */
-export function endGroup(
-  state: GroupState,
+export function endRuleGroup(
+  state: RuleGroupState,
   id: string,
   nowMs: number,
-): Pick<AdvancedGroup, 'series' | 'notifications'> {
+): Pick<AdvancedRuleGroup, 'series' | 'notifications'> {
   const written = new MemorySampleStore();
   endSeries(
     written,

@@ -1,14 +1,15 @@
 import {
-  type AdvancedGroup,
+  type AdvancedRuleGroup,
   type AdvanceOptions,
-  advanceGroup,
-  endGroup,
+  advanceRuleGroup,
+  endRuleGroup,
   expectReads,
-  planGroup,
-} from '../../../shared/alerting/advance-group';
-import { decodeJson, encodeJson, type GroupState } from '../../../shared/alerting/group-state';
-import { groupOf } from '../../../shared/alerting/rule-document';
+  planRuleGroup,
+} from '../../../shared/alerting/advance-rule-group';
+import { ruleGroupOf } from '../../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../../shared/alerting/rule-file';
+import type { RuleGroupState } from '../../../shared/alerting/rule-group-state';
+import { decodeJson, encodeJson } from '../../../shared/alerting/task-states';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
 import { SharedReads } from '../../../shared/promql/shared-reads';
@@ -30,7 +31,7 @@ const RULES = `
 /** A group that is advanced over stored samples; its results are stored as the stream would. */
 class Run {
   readonly store = new MemorySampleStore();
-  state: GroupState | undefined;
+  state: RuleGroupState | undefined;
   reads = 0;
   /** The jobs whose alerts are silenced. */
   silenced: readonly string[] = [];
@@ -49,10 +50,10 @@ class Run {
   }
 
   /** Evaluates what is due a second after a minute began. */
-  async at(minute: number): Promise<AdvancedGroup | undefined> {
+  async at(minute: number): Promise<AdvancedRuleGroup | undefined> {
     const { document, faults } = parseRuleGroup(`name: g\nrules:${this.rules}`);
     expect(faults).toEqual([]);
-    const group = groupOf(document!);
+    const ruleGroup = ruleGroupOf(document!);
     const select: SampleStore['select'] = async (matchers, range) => {
       this.reads++;
       if (this.failure === 'error') throw new Error('Command timed out');
@@ -77,12 +78,12 @@ class Run {
       onFailure: () => {},
     };
     const time = { nowMs: START_MS + minute * MINUTE_MS + 1_000, lagMs: 0 };
-    const plan = planGroup(group, this.state, time, OFFSET_MS);
+    const plan = planRuleGroup(ruleGroup, this.state, time, OFFSET_MS);
     if (plan.ticks.length === 0) return undefined;
-    expectReads(reads, group, plan);
-    const advanced = await advanceGroup(group, this.state, plan, options);
+    expectReads(reads, ruleGroup, plan);
+    const advanced = await advanceRuleGroup(ruleGroup, this.state, plan, options);
     // Encode and decode the state, as storing and reading it does.
-    this.state = decodeJson(encodeJson(advanced.state)) as GroupState;
+    this.state = decodeJson(encodeJson(advanced.state)) as RuleGroupState;
     for (const { labels, timestamps, values } of advanced.series) {
       const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
       for (const [i, ms] of timestamps.entries()) this.store.add(labels, ms, bits[i]!);
@@ -99,7 +100,7 @@ class Run {
 }
 
 /** The samples of a series, by the minute of their tick. */
-function samplesOf(advanced: AdvancedGroup | undefined, name: string): (number | 'stale')[][] {
+function samplesOf(advanced: AdvancedRuleGroup | undefined, name: string): (number | 'stale')[][] {
   const found = advanced!.series.filter(({ labels }) => labelValue(labels, METRIC_NAME) === name);
   return found.flatMap(({ timestamps, values }: SampleColumns) => {
     const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
@@ -110,7 +111,7 @@ function samplesOf(advanced: AdvancedGroup | undefined, name: string): (number |
   });
 }
 
-const saidOf = (advanced: AdvancedGroup | undefined) => advanced!.notifications.map(({ state }) => state);
+const saidOf = (advanced: AdvancedRuleGroup | undefined) => advanced!.notifications.map(({ state }) => state);
 
 test('an alert becomes pending, fires after its time and ends; receivers are notified of each change once', async () => {
   const run = new Run().load(0, 20).load(1, 20).load(2, 20).load(3, 20).load(4, 1);
@@ -291,7 +292,7 @@ test('a rule that always fires, as a heartbeat, notifies receivers in each tick'
 test('a removed group ends its series, and the alerts of which receivers were notified', async () => {
   const run = new Run().load(0, 20).load(1, 20).load(2, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
-  const { series, notifications } = endGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
+  const { series, notifications } = endRuleGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
   expect(series.map(({ labels }) => labelValue(labels, METRIC_NAME))).toEqual([
     'job:load:sum',
     'ALERTS',
@@ -304,7 +305,7 @@ test('NaN and infinite values survive in a state', () => {
   const alert = { labels: [], annotations: [], state: 'firing' as const, activeAtMs: 0 };
   const rule = { identity: '', expr: 'x', series: [], told: [] };
   const alerts = [Number.NaN, Infinity, -Infinity, 0.1].map((value) => ({ ...alert, value }));
-  const state: GroupState = {
+  const state: RuleGroupState = {
     ...{ tickMs: 0, evaluatedMs: 0, durationMs: 0, queryOffsetMs: 0 },
     rules: [{ ...rule, alerts }],
   };

@@ -1,4 +1,4 @@
-import { decodeJson, encodeJson } from '../../../shared/alerting/group-state';
+import { decodeJson, encodeJson } from '../../../shared/alerting/task-states';
 
 test.each([
   { value: Number.NaN },
