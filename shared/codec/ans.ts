@@ -1,21 +1,19 @@
 /**
- * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in nearly as few bits as
- * their entropy, with one table look-up and one shift for each symbol.
+ * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in almost as few bits as their
+ * entropy requires, with one table look-up and one shift for each symbol.
  *
  * @see J. Duda, Asymmetric numeral systems, arXiv:1311.2540; Y. Collet's Finite State Entropy, RFC 8878 4.1,
  * whose spreading of symbols over states is used here
  */
 
-/**
- * Greatest `tableLog`: a coder has 2^tableLog states, and the weights of all symbols add up to this number.
- */
+/** Maximum `tableLog`. A coder has 2^tableLog states, and the weights of all symbols add up to this number. */
 export const MAX_TABLE_LOG = 11;
 
 const symbolOfState = new Uint8Array(1 << MAX_TABLE_LOG);
 /** A counter for each symbol, for filling tables. All calls reuse it. */
 const nextOfSymbol = new Uint16Array(256);
 
-/** Fills `symbolOfState`: gives each symbol as many states as its weight, spread far apart. */
+/** Fills `symbolOfState`: the number of a symbol's states equals its weight, and they are spread far apart. */
 function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog: number): void {
   const size = 1 << tableLog;
   // An odd step visits every state exactly once.
@@ -37,7 +35,7 @@ export interface DecodeTable {
   readonly steps: Uint16Array;
 }
 
-/** The table of the only decoder. Filling it again for each sequence saves allocations. */
+/** The table that every decoding uses. Refilling one table for each sequence saves allocations. */
 export const decodeTable: DecodeTable = {
   symbols: symbolOfState,
   steps: new Uint16Array(1 << MAX_TABLE_LOG),

@@ -1,7 +1,7 @@
 /**
- * Bins: disjoint ranges of integers that together cover all integers of a sequence. An integer is written as
- * the symbol of its bin, followed by its offset in the bin. Bins are narrow where values are dense and wide
- * where they are sparse. A frequent value has a bin of its own, and needs no offset.
+ * Bins: disjoint ranges of integers that together cover all integers of a sequence. An integer is written as the symbol
+ * of its bin, followed by its offset in the bin. Bins are narrow where values are dense and wide where they are sparse.
+ * A frequent value has its own bin, and needs no offset.
  *
  * As in pcodec (M. Loncaric, https://arxiv.org/abs/2502.06112), bins are chosen by dynamic programming, and their
  * symbols are coded with tANS (ans.ts).
@@ -9,8 +9,8 @@
 import { bitLength } from './bits';
 
 /**
- * Maximum `resolution`: the number of groups of about equal size into which values are put before bins are chosen.
- * A bin is one such group, or several neighbouring groups.
+ * Maximum `resolution`. The resolution is the number of groups of about equal size into which values are put before
+ * bins are chosen. A bin is one such group, or several neighbouring groups.
  */
 export const MAX_RESOLUTION = 64;
 /**
@@ -27,7 +27,7 @@ export interface Bins {
   /** Number of bits of an offset in each bin, 0 to 53. */
   readonly offsetBits: Uint8Array;
   readonly population: Uint32Array;
-  /** Estimated bits of all values and of the bins themselves. {@link chooseBins} minimizes it. */
+  /** Estimated size of all values and of the bins themselves, in bits. {@link chooseBins} minimizes it. */
   cost: number;
 }
 
@@ -52,12 +52,12 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses the bins with which the ascending integers `sorted[0, count)` take the fewest bits, by estimate. First
- * puts neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group
- * gets one of its own. Then finds the best way to join neighbouring groups into bins.
+ * Chooses the bins with which, by estimate, the ascending integers `sorted[0, count)` take the fewest bits. First puts
+ * neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group gets its
+ * own. Then finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
- * @param scale how many values each given value stands for, if they are a sample; otherwise 1
+ * @param scale how many values each given value represents, if the given values are a sample; otherwise 1
  */
 export function chooseBins(
   sorted: Float64Array,
@@ -83,8 +83,7 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // Stop. This bin alone needs more bits than the best choice so far, and with more groups it would need
-      // even more.
+      // Stop. This bin alone needs more bits than the best choice so far, and it would need even more with more groups.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {

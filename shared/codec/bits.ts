@@ -6,7 +6,10 @@ import { CorruptChunkError } from './model';
 
 /** A growing stream of bits. An instance is meant to be reused, which saves allocations. */
 export class BitWriter {
-  /** At least 16 bytes longer than the written part, so that loops may write small values without checks. */
+  /**
+   * The buffer. It is at least 16 bytes longer than the written part, so that loops can write small values without
+   * checks.
+   */
   bytes = new Uint8Array(1 << 12);
   /** Number of whole bytes written. */
   length = 0;
@@ -73,7 +76,7 @@ export class BitWriter {
     this.write(Math.floor(high / 0x1000000), count - 48);
   }
 
-  /** Writes an integer from 0 to 2^53 - 1: its number of bits as 6 bits, then its bits except the highest. */
+  /** Writes an integer from 0 to 2^53 - 1: its bit length as 6 bits, then all of its bits except the highest. */
   writeUnsigned(value: number): void {
     const count = bitLength(value);
     this.write(count, 6);
@@ -119,7 +122,7 @@ export class BitWriter {
 /** Reads the bits of `bytes` from a byte up to, but not including, `endByte`. Reading beyond it throws. */
 export class BitReader {
   /**
-   * A view of all `bytes`, for loops that must be faster than calls of {@link read}. Such a loop must move
+   * A view of all `bytes`, for loops that must be faster than repeated calls of {@link read}. Such a loop must move
    * `position` itself, and call {@link checkEnd} afterwards.
    */
   readonly view: DataView;

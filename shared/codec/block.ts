@@ -8,7 +8,7 @@ import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame, and the columns of a block in which its values belong. */
+/** A frame, and the block's columns to which its values belong. */
 export interface PositionedFrame {
   readonly frame: Frame;
   /** The block's column for each series of the frame's layout; undefined if the block has the same layout. */
@@ -410,7 +410,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   const first = lowerBound(timestamps, fromMs);
   const end = Math.max(first, lowerBound(timestamps, toMs));
   if (first === 0 && end === timestamps.length) return block;
-  // If some column has a value in every row, no row of the slice is empty, so it is canonical as it is.
+  // If some column has a value in every row, no row of the slice is empty, so the slice is already canonical.
   if (hasVersionsByRow(block) && block.columns.some(({ rows }) => rows === undefined))
     return lazyVersions(
       {

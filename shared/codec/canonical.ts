@@ -3,7 +3,8 @@
  * The result of merging therefore does not depend on the order of merges.
  *
  * - Every row has a value in some column.
- * - A row's version is the version that most of its values have; if several are equally frequent, the lowest.
+ * - A row's version is the most frequent version of its values; if several are equally frequent, it is the lowest of
+ *   them.
  * - `Column.rows` is present only if the column lacks a row.
  * - `Column.versions` is present only if some value of the column has a different version from its row.
  * - Every listed version is the version of some row or value.

@@ -40,9 +40,9 @@ const CRC_BYTES = 4;
 /** Maximum number of values in a chunk, a limit of the format. */
 const MAX_VALUES = 2 ** 24;
 /**
- * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or
- * version {@link OBJECT_WEIGHT}, and a chunk has at least one byte for this much weight. If regular data
- * compresses better, zeros before the checksum fill the chunk up.
+ * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or version
+ * {@link OBJECT_WEIGHT}, and a chunk has at least one byte for this much weight. A chunk that would be smaller, because
+ * its data is regular, is padded with zeros before the checksum.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
@@ -63,8 +63,8 @@ export interface ChunkReader {
   /** Timestamp of the last sample, in ms, inclusive; 0 if the chunk has none. */
   readonly maxTimestamp: number;
   /**
-   * Decodes only one series, as a block with a single column. The result equals that of decoding the whole block
-   * and leaving out all other series with `relayout`.
+   * Decodes only one series, as a block with a single column. The result is the same as decoding the whole block and
+   * removing all other series with `relayout`.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
@@ -273,7 +273,7 @@ interface Tail {
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
    * Whether sorting changed the order of the versions. If so, a block made from the chunk's columns may not be
-   * canonical: among equally frequent versions, a different one may now be the lowest.
+   * canonical, because a different one of several equally frequent versions may now be the lowest.
    */
   readonly isReordered: boolean;
 }

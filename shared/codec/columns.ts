@@ -54,7 +54,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
 
 /** The decoded directory: the position of each column, as byte offsets in the chunk. */
 export interface ColumnDirectory {
-  /** For each series, the series whose bytes it uses: itself, or an earlier one with equal bytes. */
+  /** For each series, the series whose bytes it uses: itself, or an earlier series with equal bytes. */
   readonly sources: Uint32Array;
   /** First byte of each series that has bytes of its own. */
   readonly starts: Float64Array;

@@ -11,9 +11,7 @@
  * errors, which sums and averages cause often, are stored as ulps.
  */
 
-/**
- * Greatest exponent of a denominator. 10^22 is the highest power of ten that a float64 represents exactly.
- */
+/** Maximum exponent of a denominator. 10^22 is the highest power of ten that a float64 represents exactly. */
 export const MAX_EXPONENT = 22;
 
 /**
@@ -23,7 +21,7 @@ const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(
 
 /** A denominator is one of these factors times a power of ten. Their order is part of the format. */
 export const FACTORS = [1, 3, 9, 7] as const;
-/** Greatest exponent of a denominator whose factor is not 1. */
+/** Maximum exponent of a denominator whose factor is not 1. */
 export const MAX_FACTORED_EXPONENT = 18;
 
 /**
@@ -54,7 +52,9 @@ export interface Decimals {
   exponent: number;
   /** Whether values are m * (1 / d) instead of m / d. */
   isProduct: boolean;
-  /** The mantissa of each value. An exception repeats the previous value's mantissa, which costs few bits. */
+  /**
+   * The mantissa of each value. For an exception, the mantissa of the previous value is repeated, which costs few bits.
+   */
   mantissas: Float64Array;
   /** Whether any of `ulps` is not 0. */
   hasUlps: boolean;
@@ -185,7 +185,7 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
   return scratch;
 }
 
-/** Maximum number of searches for a higher exponent in one segment. More are not worth their time. */
+/** Maximum number of searches for a higher exponent in one segment. More searches are not worth their time. */
 const MAX_SEARCHES = 64;
 
 /**

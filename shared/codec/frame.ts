@@ -6,19 +6,19 @@ import { CorruptChunkError, type Frame, type Version } from './model';
 import { presentCount } from './presence';
 
 /**
- * First byte of a frame, without flags. The high four bits have the format version, the low four bits the
- * flags {@link PACKED} and {@link PARTIAL}.
+ * First byte of a frame, without flags. The high four bits have the format version; the low four bits have the flags
+ * {@link PACKED} and {@link PARTIAL}.
  */
 const VERSION_1 = 0x10;
 /** Flag: values are packed, which means stored without the zero bytes at their low end. */
 const PACKED = 1;
 /** Flag: a presence map (presence.ts) tells which series of the layout have values. */
 const PARTIAL = 2;
-/** Packed values come in pairs. If the last pair has only one value, this stands for the length of the second. */
+/** Packed values come in pairs. If the last pair has only one value, this replaces the length of the second value. */
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
-/** Bytes of the first byte, the layout id and the timestamp. The version follows. */
+/** Size of the first byte, the layout id and the timestamp together, in bytes. The version follows them. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
 /** Maximum size of a presence map, in bytes. Its length is stored in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;

@@ -1,16 +1,16 @@
 /**
- * Encodes sequences of integers. Chunks store values, times, rows and versions as such sequences. The encoder
- * takes the distance of each integer from the first one, and divides all distances by their greatest common
- * divisor. It writes these quotients as they are (order 0), their differences (order 1), or the differences
- * of the differences (order 2), whichever is smallest. The numbers that it writes are called latents. They are put
- * in bins (bins.ts), whose symbols are coded with tANS (ans.ts).
+ * Encodes sequences of integers. Chunks store values, times, rows and versions as such sequences. The encoder takes the
+ * distance of each integer from the first one, and divides all distances by their greatest common divisor. It writes
+ * these quotients as they are (order 0), their differences (order 1), or the differences of the differences (order 2),
+ * whichever is smallest. The numbers that it writes are called latents. Latents are put into bins (bins.ts), and the
+ * bins' symbols are coded with tANS (ans.ts).
  */
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
 import { readLatents, writeLatents } from './latents';
 import { sortIntegers } from './sorting';
 
-/** Greatest magnitude of an integer in a sequence. */
+/** Maximum magnitude of an integer in a sequence. */
 export const MAX_INTEGER = 2 ** 51;
 
 /** If quotients are further apart than this, their differences could need more than 53 bits. */
@@ -196,7 +196,7 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
     if (i > 1) turns += Math.abs(nextDelta - delta);
     delta = nextDelta;
   }
-  // In a short sequence, trying an order is a large part of the work, and the sums estimate less well.
+  // In a short sequence, trying an order is a large part of the work, and the sums are less reliable estimates.
   const isShort = count <= SHORT;
   const tries1 = deltas < deviation * (isShort ? 1 : 1.25);
   const tries0 = !tries1 || deltas * (isShort ? 6 : 16) > deviation;

@@ -57,8 +57,8 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest lower bound that a bin can have. Writers store only the bin's distance from it. The previous
- * bin determines it: a bin with offsets of `n` bits is wider than 2^(n-1), since otherwise fewer bits would suffice.
+ * Returns the lowest lower bound that a bin can have. The previous bin determines it, because a bin with offsets of `n`
+ * bits is wider than 2^(n-1); otherwise fewer bits would suffice. Writers store only the bin's distance from it.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
@@ -177,7 +177,7 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
   }
 }
 
-/** For fewer latents than this, building the index takes longer than searching. */
+/** With fewer latents than this, building the index takes longer than searching. */
 const MIN_INDEXED = 256;
 /** Leading bits of a distance by which {@link findSymbols} looks up bins. */
 const INDEX_BITS = 9;
@@ -281,9 +281,8 @@ function readSymbols(
   }
   const { view } = reader;
   let { position } = reader;
-  // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk leads
-  // beyond it, the load reads the last four bytes instead of throwing, and `checkEnd` reports the chunk
-  // afterwards.
+  // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk leads beyond that
+  // point, the load reads the last four bytes instead of throwing, and `checkEnd` rejects the chunk afterwards.
   const lastWord = view.byteLength - 4;
   for (let i = start; i < end; i++) {
     const symbol = symbolOf[state]!;

@@ -18,9 +18,9 @@ export interface Version {
 }
 
 /**
- * Compares two versions, like a comparison for `sort`: positive if `a` is higher, so that its value wins. The
- * sequence number decides before the arrival time, because Kinesis does not guarantee that arrival times
- * ascend (DESIGN.md, "Versions").
+ * Compares two versions, as a comparison function for `sort`. The result is positive if `a` is higher, so that its
+ * value wins. The sequence number decides before the arrival time, because Kinesis does not guarantee that arrival
+ * times ascend (DESIGN.md, "Versions").
  */
 export function compareVersions(a: Version, b: Version): number {
   if (a.sequence !== b.sequence) return a.sequence < b.sequence ? -1 : 1;

@@ -5,7 +5,7 @@ import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
 export interface Overrides {
-  /** Indexes, in the series' column, of the values with a version of their own; ascending. */
+  /** Indexes, in the series' column, of the values whose version differs from their row's; ascending. */
   readonly cells: Uint32Array;
   /** The version of each of these values, as an index in the chunk's versions. */
   readonly versions: Uint32Array;

@@ -12,7 +12,7 @@ import { type Block, type Column, CorruptChunkError } from './model';
 const WHOLE = 255;
 /** Added to the number of the pick if the frame is outside the requested time range. Nothing follows this byte. */
 const OUTSIDE = 128;
-/** Bytes of the timestamp, the arrival time, and the length of the sequence number. */
+/** Size of the timestamp, the arrival time, and the length of the sequence number together, in bytes. */
 const HEAD_BYTES = 8 + 6 + 1;
 
 /** A pick: the columns of one layout that a reader asked for, in the order of its request. */
@@ -81,7 +81,7 @@ export function pickedFrames(
  * @param seriesCount number of series of this layout
  * @param bytes the reply
  * @param picks each with at least one column
- * @returns the block, and the number of frames of each pick; undefined if it cannot handle the reply
+ * @returns the block, and the number of frames of each pick; undefined if this function cannot handle the reply
  */
 export function blockFromPicked(
   layout: Uint8Array,

@@ -92,9 +92,9 @@ function distinct(times: Float64Array): Float64Array {
 /**
  * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format. If so, the solid form
  * need not be tried. The bound is the size of the points compressed by zstd, plus a constant. This function
- * estimates that size from below: half a byte for each timestamp, one more byte if several of its bytes differ from
- * those of the previous row, and one byte for each distinct value. The smallest sizes measured were 0.85 and 1.88
- * bytes for a timestamp, and 2 bytes for a value.
+ * underestimates that size: it counts half a byte for each timestamp, one more byte if several of the timestamp's bytes
+ * differ from those of the previous row, and one byte for each distinct value. The smallest sizes measured were 0.85
+ * and 1.88 bytes for a timestamp, and 2 bytes for a value.
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;
@@ -115,7 +115,7 @@ const BOUND_BYTES = 64;
 const BOUND_BYTES_PER_SERIES = 4;
 
 const MAX_SEEN_BITS = 16;
-/** Hash table of {@link leastDistinct}: 1 for each hash that a value has. */
+/** Hash table of {@link leastDistinct}: 1 for each hash that occurs among the values. */
 const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
 /** Returns a lower bound for the number of distinct values: the number of distinct hashes. */

@@ -76,7 +76,7 @@ export function readRowSets(
   for (let set = 0; set < setCount; set++) {
     const listsMissing = reader.read(1) === 1;
     const count = reader.readUnsigned();
-    // A writer never lists more than half of the rows: it would list the missing ones instead.
+    // A writer never lists more than half of the rows: it would list the missing rows instead.
     if (count * 2 > rowCount) throw new CorruptChunkError(`row set of ${count} in ${rowCount} rows`);
     total += listsMissing ? rowCount - count : count;
     if (total > maxValues) throw new CorruptChunkError(`row sets of ${total} rows exceed ${maxValues}`);

@@ -61,7 +61,7 @@ function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
 
 /**
  * Implements {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. The function
- * takes the ranges by descending version, and paints the stretches of each range that are not painted yet with the
+ * takes the ranges by descending version, and paints each range's stretches, unless they are already painted, with the
  * range's version.
  *
  * @param result receives the disjoint ranges

@@ -1,7 +1,7 @@
 /**
- * Encodes the values of a column. The kind of data can change within a column, so the values are divided into
- * segments, and each segment has a form of its own: a constant, decimals (decimals.ts), a dictionary of
- * distinct values, or halves. Halves are two sequences of integers: the upper and the lower 32 bits of each value.
+ * Encodes the values of a column. The kind of data can change within a column, so the values are divided into segments,
+ * and each segment has its own form: a constant, decimals (decimals.ts), a dictionary of distinct values, or halves.
+ * Halves are two sequences of integers: the upper and the lower 32 bits of each value.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { bitsOf } from './canonical';
@@ -123,7 +123,7 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 const EXPONENT_BITS = 5;
 /** Stored instead of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
 const FACTORED = 31;
-/** Size of the exception count, in bits. At most about a sixteenth of a segment's values may be exceptions. */
+/** Size of the exception count, in bits. At most a sixteenth or so of a segment's values may be exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {

@@ -1,7 +1,7 @@
 /**
- * Encodes the versions of a chunk. An arrival time is stored as its delay after the time of its row, since
- * delays vary little. A sequence number is divided into parts, and each part is stored as a sequence of its own:
- * some digits are a clock, some are a counter, and some never change.
+ * Encodes the versions of a chunk. An arrival time is stored as its delay after the time of its row, since delays vary
+ * little. A sequence number is divided into parts, because some of its digits are a clock, some are a counter, and some
+ * never change. Each part is stored as a separate sequence.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -16,7 +16,7 @@ const SEQUENCE_LENGTH_BITS = 9;
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
 /**
- * How many values each part of a sequence number can have, lowest part first. The last size holds for all
+ * Number of values that each part of a sequence number can have, lowest part first. The last entry also holds for all
  * further parts.
  */
 const ANY_PARTS = bitsEach(48);
@@ -33,9 +33,9 @@ const MAX_CLOCK_DISTANCE = 1e6;
 const MAX_PARTS = 11;
 
 /**
- * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number.
- * This order is only part of the format. {@link compareVersions} decides which of two values wins. The two
- * orders differ only where arrival times do not ascend.
+ * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number. This order
+ * matters only to the format; {@link compareVersions} decides which of two values wins. The two orders differ only
+ * where arrival times do not ascend.
  */
 function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
@@ -165,7 +165,7 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
   writeBigint(writer, rest[0]!);
 }
 
-/** Whether a sequence number has, where Kinesis puts its clock, a time that is close to the arrival time. */
+/** Whether the part of a sequence number in which Kinesis puts its clock is close to the arrival time. */
 function hasClock({ arrivalMs, sequence }: Version): boolean {
   const seconds = Number((sequence / KINESIS_PARTS[0]!) % KINESIS_PARTS[CLOCK_PART]!);
   return Math.abs(seconds - clockAt(arrivalMs)) < MAX_CLOCK_DISTANCE;
@@ -190,8 +190,9 @@ export interface StoredVersions {
   /** For each row, the index of its version. */
   readonly rowVersions: Uint32Array;
   /**
-   * Builds the versions, in the order in which a chunk stores them ({@link compareStored}). Most readers do
-   * not need them, and building a sequence number takes several times as long as reading its parts.
+   * Builds the versions, in the order in which a chunk stores them ({@link compareStored}). They are built only on
+   * request, because most readers do not need them, and building a sequence number takes several times as long as
+   * reading its parts.
    *
    * @throws {CorruptChunkError}
    */

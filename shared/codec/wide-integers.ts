@@ -2,7 +2,9 @@
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
-/** If any integer is too large for integers.ts, every integer is written as its quotient and remainder by this. */
+/**
+ * If any integer is too large for integers.ts, every integer is divided by this, and written as quotient and remainder.
+ */
 const HALF = 2 ** 32;
 
 /**
