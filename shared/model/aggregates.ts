@@ -4,11 +4,11 @@ import { type Cuts, SharedTimes } from './shared-times';
 /**
  * Aggregates the samples of a series by aligned steps of time.
  *
- * Stored rollups must give the same result, bit for bit, as the samples. Floating-point sums depend on the
- * order of additions, so there is only one definition. A step aggregates grains, which are aligned days or
- * hours: the longest ones that divide it. A day aggregates its hours, and an hour its samples. A step that no
- * grain divides aggregates its samples. Sums are sums of sums in order of time, the minimum is the minimum of
- * minima, the first value is the first of the first values, and so on.
+ * Stored rollups must give the same result, bit for bit, as the samples. Floating-point sums depend on the order of
+ * additions, so there is only one definition. A step aggregates grains, which are aligned days or hours, of the
+ * greatest length that divides the step. A day aggregates its hours, and an hour its samples. A step that no grain
+ * divides aggregates its samples. Sums are sums of sums in order of time, the minimum is the minimum of minima, the
+ * first value is the first of the first values, and so on.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
  * and maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never
@@ -20,8 +20,8 @@ export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
   /**
-   * Number of original samples that each of these samples represents; set only if each represents several, such as
-   * those of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
+   * Number of original samples that each of these samples represents; set only if each sample represents several, such
+   * as all samples of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
    */
   readonly counts?: ArrayLike<number> | undefined;
   /** Finite sums: see {@link scaledOf}. */
@@ -129,7 +129,10 @@ function scaledSum(samples: Samples, { ends }: Cuts, step: number): number {
   return scaled;
 }
 
-/** Functions that compute each aggregate from the values with indexes in `[first, end)`, at least one. */
+/**
+ * For each aggregate, a function that computes it from the values with indexes in `[first, end)`. There must be at
+ * least one value.
+ */
 const OF_VALUES: Readonly<
   Record<Exclude<Aggregate, 'count'>, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {
@@ -163,7 +166,7 @@ function shownOf(samples: Samples, aggregate: Aggregate): Pick<Samples, 'timesta
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
     if (aggregate === 'avg')
-      // If the sum of huge values overflows, use the scaled sum: the values' average need not overflow.
+      // If the sum of huge values overflows, use the scaled sum, because the average itself need not overflow.
       shown[i] = Number.isFinite(sum) ? sum / counts![i]! : scaledOf(samples, i) / counts![i]! / SCALE;
     else {
       const finite = Number.isFinite(sum) ? sum : scaledOf(samples, i) / SCALE;

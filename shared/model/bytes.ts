@@ -3,14 +3,14 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum size of a buffer, in bytes, for which freeing it at once is worth the call. */
+/** Minimum size of a buffer, in bytes, that is worth a call to free it at once. */
 const MIN_FREED = 32 * 1024;
 
 /**
  * Frees the memory of bytes at once. Afterwards the array is empty. Does nothing if the array is a slice of a larger
  * buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
- * Without this, V8 collects the whole heap for every 64 MB of buffers that are allocated.
+ * Without this call, V8 collects the whole heap for every 64 MB of buffers that are allocated.
  */
 export function freeBytes({ buffer, length }: Uint8Array): void {
   if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
@@ -18,7 +18,7 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Maximum length of a text, in characters, that a loop writes faster than the buffer's own method. The length fits
+ * Maximum length of a text, in characters, for which a loop is faster than the buffer's own method. The length fits
  * into one byte.
  */
 const SHORT_TEXT = 48;

@@ -1,6 +1,6 @@
 /**
- * The memory budget of each cache and compact map, in estimated bytes of its entries. A Lambda function has
- * the caches of the modules that it includes. For each function, the test `infra/function-memory` adds the budgets
+ * The memory budget of each cache and compact map, in estimated bytes of its entries. Each Lambda function has the
+ * caches of the modules that are bundled into it. For each function, the test `infra/function-memory` adds the budgets
  * of its caches to the memory that its worst request needs, and compares the sum with the function's memory.
  *
  * Smaller caches, such as those of days and placements, have their bounds in their own modules.
@@ -28,7 +28,7 @@ export const CACHES = {
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
-  /** Enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. */
+  /** Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. */
   catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
   // Caches of the query function:
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },

@@ -10,14 +10,14 @@ export interface CacheOptions {
 }
 
 /**
- * A cache with texts as keys. It bounds the estimated bytes of its entries, and counts hits and misses. It is
- * written by hand because no library evicts like this:
+ * A cache with strings as keys. It bounds the estimated bytes of its entries, and counts hits and misses. It is written
+ * by hand because no library evicts like this:
  *
  * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If slightly more
- *   entries are needed than fit, the least recently used entry is always the entry that is needed next. So an LRU
- *   cache would never hit.
- * - It is fair to several owners, such as tenants. It evicts an entry of an owner that has more than an equal
- *   share of the memory. An owner with less than an equal share never loses an entry to another owner.
+ *   entries are needed than fit, the least recently used entry is always the one that is needed next, so an LRU cache
+ *   would never hit.
+ * - It is fair to several owners, such as tenants. It evicts an entry of an owner that uses more than an equal share of
+ *   the memory. An owner that uses less never loses an entry to another owner.
  */
 export class Cache<Value> {
   hits = 0;
@@ -120,7 +120,7 @@ export class Cache<Value> {
   }
 }
 
-/** The owner of entries that were set without an owner. */
+/** The owner of all entries that were set without an owner. */
 const NOBODY = '';
 /** Memory of an entry's object, and of its slots in the map and the array, in bytes. */
 const ENTRY_BYTES = 120;

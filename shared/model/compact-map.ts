@@ -2,9 +2,9 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * A map from texts to numbers that takes 32 bytes for each entry, however long the text is. It stores only a
- * 64-bit hash of the text. So it may return a number for a text that was never set, with a probability of the number
- * of entries divided by 2^64.
+ * A map from strings to numbers that takes 32 bytes for each entry, however long the string is, because it stores only
+ * a 64-bit hash of the string. With a probability of the number of entries divided by 2^64, it therefore returns a
+ * number for a string that was never set.
  *
  * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
  */
@@ -14,7 +14,7 @@ export class CompactMap {
   private count = 0;
   private draws = 1;
   private readonly hashed = new TextHash();
-  /** The two halves of the hash of the text that is being looked up. */
+  /** The two halves of the hash of the string that is being looked up. */
   private low = 0;
   private high = 0;
 
@@ -92,7 +92,7 @@ const ENTRY_BYTES = 32;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots that a text may be in: the slot that its hash gives, and the slots after it. If half of all
- * slots are taken, 1 text in 100,000 would need more slots.
+ * Number of slots in which a string may be: the slot given by its hash, and the slots after it. If half of all slots
+ * are taken, 1 string in 100,000 would need more slots.
  */
 const PROBES = 32;

@@ -6,8 +6,8 @@ const FIRST_SLOTS = 64;
 export type Multipliers = readonly [low: number, high: number];
 
 /**
- * The factors of this process, which are random. Senders choose labels, and so their hashes. If they knew the
- * factors, one request could put 65,536 series into one slot.
+ * The factors of this process. They are random because senders choose labels, and thereby hashes: a sender who knew the
+ * factors could put 65,536 series into one slot with a single request.
  */
 const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1];
 

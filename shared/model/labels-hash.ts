@@ -5,17 +5,17 @@ import { TextHash } from './text-hash';
 const MAX_TEXTS = 16_384;
 /** Maximum length of a text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Maximum number of a series' labels that are compared with the previous series' labels, which are mostly equal. */
+/** Maximum number of labels of a series that are compared with those of the previous series. They are mostly equal. */
 const MAX_POSITIONS = 32;
-/** Size of the characters around a label's texts in a {@link labelsKey}, in bytes: `["",""],`. */
+/** Size of the characters around a label's name and value in a {@link labelsKey}, in bytes: `["",""],`. */
 const PAIR_BYTES = 8;
 /** Size of the characters around all labels in the key, in bytes: two brackets, minus the last comma. */
 const KEY_BYTES = 1;
 
 /**
- * Computes the hash of labels. The hash is the sum of the hashes of each label, so their order does not matter, and
- * the hashes of two sets add up. The result is in the fields of this object, and each call of {@link of} replaces
- * it, so a call allocates nothing. Texts and labels that recur are hashed only once.
+ * Computes the hash of labels. The hash is the sum of the labels' hashes. Their order therefore does not matter, and
+ * the hash of two sets together is the sum of their hashes. The result is in the fields of this object, and each call
+ * of {@link of} replaces it, so a call allocates nothing. Texts and labels that recur are hashed only once.
  */
 export class LabelsHash {
   private readonly textHash = new TextHash();
@@ -67,7 +67,7 @@ export class LabelsHash {
     const isKept = text.length <= MAX_LENGTH;
     const known = isKept ? this.indexes.get(text) : undefined;
     if (known !== undefined) return known;
-    // The last index is for texts that are not cached.
+    // The last index is used for texts that are not cached.
     let index = MAX_TEXTS;
     if (isKept) {
       if (this.indexes.size === MAX_TEXTS) this.indexes.clear();

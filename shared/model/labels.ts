@@ -11,7 +11,7 @@ export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** Returns the key of labels: a text. Two sets of labels have equal keys exactly if the labels are equal. */
+/** Returns the key of labels, a string. Two sets of labels have equal keys if and only if the labels are equal. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
@@ -55,7 +55,7 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Functions that return the labels that name a source. */
+/** Functions that find the labels that name a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],

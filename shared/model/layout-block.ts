@@ -48,7 +48,7 @@ export function pickFromChunk(
   return relayout(chunk.block(), wanted.idBytes, seriesCount, positionOf);
 }
 
-/** Finds the columns of `layout` that are wanted, ascending, and for each the column in `wanted` of its series. */
+/** Finds the columns of `layout` that are wanted, ascending, and for each of them its series' column in `wanted`. */
 export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
@@ -63,15 +63,15 @@ export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick 
   };
 }
 
-/** Returns the column in `wanted` for each column of `layout`; undefined if the two have no series in common. */
+/** Returns, for each column of `layout`, its column in `wanted`; undefined if the two have no series in common. */
 function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
 /**
- * Merges blocks of one layout. Merging takes longer than joining, so merges only blocks that overlap in time, and
- * joins the results. Returns undefined if there is no block.
+ * Merges blocks of one layout. Because merging takes longer than joining, merges only the blocks that overlap in time,
+ * and then joins the results. Returns undefined if there is no block.
  */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];

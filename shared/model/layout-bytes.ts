@@ -147,8 +147,8 @@ export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): 
 }
 
 /**
- * Returns the labels that two sorted lists have in common, in one pass. Comparing every label with every other would
- * take 33 million comparisons for 1,000 series of 256 labels.
+ * Returns the labels that two sorted lists have in common, in one pass. Comparing each label with every other label
+ * would take 33 million comparisons for 1,000 series of 256 labels.
  */
 function inBoth(a: Labels, b: Labels): Labels {
   if (hasAll(b, a)) return a;
@@ -228,7 +228,7 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   let column = 0;
   for (let i = 0; i < some.count; i++) {
     some.next();
-    // Both layouts are sorted by labels' key. So if `whole` has the series, it comes after the previous one.
+    // Both layouts are sorted by labels' key, so if `whole` has the series, it is after the previous match.
     for (; ; column++) {
       if (column === all.count) return undefined;
       all.next();
@@ -279,7 +279,7 @@ class SeriesBytes {
     return this;
   }
 
-  /** The bytes of the current series, as a text with one character for each byte. */
+  /** The bytes of the current series, as a string with one character for each byte. */
   get text(): string {
     return this.reader.latin1(this.start);
   }

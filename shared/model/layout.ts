@@ -90,7 +90,7 @@ export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>):
 }
 
 /**
- * Divides the series of a row into parts, each small enough for a layout, a script call and a record. Nearly
+ * Divides the series of a row into parts, each small enough to fit into a layout, a script call and a record. Nearly
  * every row is one part, because large sources are split into groups of about 256 series and 128 KB.
  *
  * @param ordered sorted as in a layout

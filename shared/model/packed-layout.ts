@@ -15,8 +15,9 @@ export interface PackedLayout {
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
   /**
-   * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. Storing a new layout uses
-   * the bytes twice, and unpacking them takes longer than all other steps. Caches do not keep unpacked bytes.
+   * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. They are kept because
+   * storing a new layout uses them twice, and unpacking them would take longer than all other steps. Caches do not keep
+   * unpacked bytes.
    */
   readonly bytes?: Buffer;
 }
@@ -42,8 +43,8 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    // Copy the bytes into memory of their own. zlib returns a view of a larger buffer, and Buffer.from would
-    // allocate in Node's pool. In both cases, a layout of 50 bytes would keep kilobytes alive.
+    // Copy the bytes into a separate buffer. zlib returns a view of a larger buffer, and Buffer.from would allocate in
+    // Node's pool. In both cases, a layout of 50 bytes would keep kilobytes alive.
     packed: new Uint8Array(zstdCompressSync(bytes, PACK)),
   };
 }

@@ -22,8 +22,8 @@ export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id
 }
 
 /**
- * Returns the lane of a partition. A lane is one of several flushers that work in parallel. The lane follows from the
- * partition alone. Consecutive partitions of a tenant are in different lanes.
+ * Returns the lane of a partition. A lane is one of several flushers that work in parallel. The lane depends only on
+ * the partition. Consecutive partitions of a tenant are in different lanes.
  *
  * @param lanes number of lanes
  */
@@ -32,7 +32,7 @@ export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): nu
 }
 
 /**
- * Whether a partition now has its turn for work that each partition needs once a day. A day is divided into equally
+ * Whether it is now a partition's turn for work that each partition needs once a day. A day is divided into equally
  * long turns, which spread the work of the partitions over the day.
  *
  * @param turns number of turns in a day
@@ -42,8 +42,8 @@ export function hasTurn(ref: PartitionRef, nowMs: number, turns: number): boolea
 }
 
 /**
- * Rotates a list of partitions. Callers vary `at`, so that a slow partition does not always delay the same
- * partitions after it.
+ * Rotates a list of partitions. Callers vary `at`, so that a slow partition does not always delay the same other
+ * partitions.
  *
  * @param at where to begin, as a fraction in [0, 1)
  */

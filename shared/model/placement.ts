@@ -3,7 +3,7 @@ import { type Id, idBytes, idHead, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
- * Placement says where a sample lies: in which window, group, partition and day. All four follow from the
+ * Placement determines the window, group, partition and day to which a sample belongs. All four are derived from the
  * sample itself, so writers and readers agree without communicating (DESIGN.md, rule 11).
  */
 
@@ -108,8 +108,8 @@ export function splitIndexOf(seriesKey: string, splitBits: number): number {
 }
 
 /**
- * Id of a group, whose samples lie together in every tier: the id of its source or pool, one hexadecimal
- * digit for the split bits, and four for the group's index. Always 27 characters.
+ * Id of a group. It consists of the id of the group's source or pool, one hexadecimal digit for the split bits, and
+ * four for the group's index: always 27 characters. The samples of a group lie together in every tier.
  */
 export type GroupId = string;
 
@@ -138,10 +138,10 @@ export const MAX_AHEAD_MS = DAY_MS;
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can
- * post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added:
- * one for the effect of clock skew on samples, one for its effect on deletions ({@link endOfKnownEpochs}), and one
- * because a request may use a copy of the placement that is a minute old.
+ * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can post a
+ * sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added: one for
+ * the effect of clock skew on samples, one for the effect of clock skew on deletions ({@link endOfKnownEpochs}), and
+ * one because a request may use a minute-old copy of the placement.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 
@@ -155,7 +155,7 @@ export function endOfKnownEpochs(arrivalMs: number): number {
   return Math.ceil((arrivalMs + MAX_AHEAD_MS + MAX_CLOCK_GAP_MS) / DAY_MS) * DAY_MS;
 }
 
-/** An epoch: days for which a tenant has one number of partitions. It ends where the next epoch begins. */
+/** An epoch: a run of days on which a tenant has the same number of partitions. It ends where the next epoch begins. */
 export interface PlacementEpoch {
   readonly fromDay: Day;
   readonly partitions: number;
@@ -184,8 +184,8 @@ export function maxPartitions(placement: Placement): number {
 export const MAX_PARTITIONS = 4096;
 
 /**
- * Returns the partition of a source or pool. Partitions are equal ranges of ids, which are hashes. So all
- * groups of a source are in one partition.
+ * Returns the partition of a source or pool. Partitions are ranges of equal size of these ids, which are hashes. All
+ * groups of a source are therefore in one partition.
  *
  * @param partitions number of partitions on the day of the samples
  */
@@ -195,7 +195,9 @@ export function partitionOf(sourceId: Id, partitions: number): number {
   return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
 
-/** The source of the last call of {@link partitionOf}. A read makes one call for each of its days. */
+/**
+ * The source of the last call of {@link partitionOf}. It is cached because a read makes one call for each of its days.
+ */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
 /** A partition of a tenant. Keys in Redis, DynamoDB, S3 and Kinesis are made from it. */

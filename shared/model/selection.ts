@@ -18,7 +18,9 @@ export interface Selection {
   readonly range: TimeRange;
   /** Layouts of the groups that the reader already knows, by id. The tier reads the other layouts itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** The columns to pick of each layout, by its id. Undefined if unknown; the tier then finds them itself. */
+  /**
+   * The columns to pick from each layout, by the layout's id. Undefined if unknown; the tier then finds them itself.
+   */
   readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
 }
 
@@ -35,8 +37,8 @@ export interface LayoutPick {
 /** Samples of the wanted series, from one place in a tier. */
 export interface LocatedBlock {
   /**
-   * Where the samples lie, for people: a Redis key, a DynamoDB item as `table: partition key / sort key`, or
-   * a range of an object as `object key @ offset + length`.
+   * Location of the samples, for display: a Redis key, a DynamoDB item as `table: partition key / sort key`, or a range
+   * of an object as `object key @ offset + length`.
    */
   readonly place: string;
   /** Size of the whole place, in bytes. */

@@ -4,9 +4,9 @@ import type { Labels } from './labels';
 import { checkFormat } from './layout-bytes';
 
 /**
- * A shape: a layout without the labels that all of its series share. Hosts with the same agent have layouts of
- * one shape. So a few shapes suffice for the series of a fleet, together with the shared labels of each source and
- * the ids of its shapes.
+ * A shape: a layout without the labels that all of its series share. Hosts with the same agent have layouts of one
+ * shape. The series of a whole fleet can therefore be stored as a few shapes, plus the shared labels and shape ids of
+ * each source.
  */
 export interface Shape {
   readonly id: Id;

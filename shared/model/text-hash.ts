@@ -1,7 +1,7 @@
 /**
- * Computes the 64-bit hash of a text, by two lanes of multiply and xor, much like MurmurHash2A. The function is not
- * secret, so do not use it where senders must not be able to cause collisions. The result is in the fields of
- * this object, and each call of {@link of} replaces it, so a call allocates nothing.
+ * Computes the 64-bit hash of a text, by two lanes of multiply and xor, much like MurmurHash2A. The function has no
+ * secret, so do not use it where senders must be unable to cause collisions. The result is in the fields of this
+ * object, and each call of {@link of} replaces it, so a call allocates nothing.
  */
 export class TextHash {
   /** The two halves of the hash, as unsigned integers. */

@@ -1,6 +1,6 @@
 /**
- * Where samples lie: hot is memory, warm the table in DynamoDB, cold the archive in S3. Samples move in this
- * order.
+ * The tiers that hold samples: hot is memory, warm is the table in DynamoDB, cold is the archive in S3. Samples move
+ * through them in this order.
  */
 export const TIERS = ['hot', 'warm', 'cold'] as const;
 

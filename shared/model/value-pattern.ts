@@ -21,13 +21,13 @@ export interface ValuePattern {
 }
 
 /**
- * Maximum length of an expression, in characters. It is large because dashboards join all values of a variable with
+ * Maximum length of an expression, in characters. It is large because dashboards join all of a variable's values with
  * `|`.
  */
 const MAX_CHARACTERS = 128 * 1024;
 /**
- * Maximum number of instructions of a compiled expression, and so of steps that a test takes for each character. A
- * test of 2,000 characters takes about 0.1 s at this maximum.
+ * Maximum number of instructions of a compiled expression, which is also the maximum number of steps that a test takes
+ * for each character. A test of 2,000 characters takes about 0.1 s at this maximum.
  */
 const MAX_INSTRUCTIONS = 2000;
 
@@ -64,7 +64,7 @@ function automaton(expression: string): ValuePattern {
     test: (value) => compiled.testExact(value),
     stepsPerCharacter: compiled.programSize(),
     values: undefined,
-    // If there are alternatives, the literal is a prefix of only the first alternative.
+    // With several alternatives, the literal is a prefix of only the first one.
     prefix: expression.includes('|') || expression.includes('(?') ? '' : literal,
   };
 }
@@ -152,7 +152,7 @@ function globs(expression: string): ValuePattern | undefined {
     const token = GLOB_TOKEN.exec(inner);
     if (token === null) return undefined;
     at = GLOB_TOKEN.lastIndex;
-    // An escape before a quantifier, such as `\.+`, is no part of a glob.
+    // An escape before a quantifier, such as `\.+`, is not part of a glob.
     if (token[2] !== undefined && /[*+?{]/.test(inner[at] ?? '')) return undefined;
     if (token[1] === undefined) literal += token[2] ?? token[3]!;
     else {
@@ -184,7 +184,7 @@ function matchesGlob({ literals, gaps }: Glob, value: string): boolean {
   let at = literals[0]!.length;
   for (let i = 1; i < gaps.length; i++) {
     const from = at + gaps[i - 1]!;
-    // Check the length: beyond the end, indexOf would find '' at the end.
+    // Check the length: if `from` is beyond the end, indexOf would still find ''.
     const found = from > value.length ? -1 : value.indexOf(literals[i]!, from);
     if (found < 0) return false;
     at = found + literals[i]!.length;
