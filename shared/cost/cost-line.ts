@@ -6,13 +6,13 @@ export type Billed = Readonly<Partial<Record<Price, number>>>;
 
 export interface CostLine {
   readonly what: string;
-  /** How the amount is computed. */
+  /** Explains how the amount is computed. */
   readonly because: string;
   readonly billed: Billed;
   readonly dollars: number;
 }
 
-/** @param unlisted cost in dollars of items without an entry in the price table, such as cache nodes */
+/** @param unlisted cost in dollars of items that are not in the price table, such as cache nodes */
 export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
   return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
 }

@@ -28,7 +28,7 @@ export interface Load {
 /** A function's work per month. */
 export interface Work {
   readonly invocations: number;
-  /** Memory times duration, as Lambda bills it. */
+  /** Memory multiplied by duration, as Lambda bills it. */
   readonly mbMs: number;
 }
 
@@ -62,7 +62,7 @@ export interface Demand {
   readonly cacheShards: number;
   readonly warmBytes: number;
   readonly warmMs: number;
-  /** Bytes in the table that say where archived samples lie. */
+  /** Number of bytes in the table that locate archived samples. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
   /** Storage time of archived bytes, in ms: the retention plus the time for which the bucket keeps deleted versions. */
@@ -88,20 +88,20 @@ export interface RollupDemand extends Work {
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 /**
- * Share of a node's memory that is planned for data. ElastiCache reserves a quarter. Half of the rest stays free for
- * times when flushing fails.
+ * Share of a node's memory that is planned for data. ElastiCache reserves a quarter. Half of the rest is kept free, in
+ * case flushing fails.
  */
 const USABLE_MEMORY = 0.75 * 0.5;
 /** Share of a shard's capacity planned for the load. The rest lets readers catch up. */
 const SHARD_FILL = 0.5;
 /** The flusher runs once a minute. */
 const FLUSH_TICK_MS = 60_000;
-/** Bytes of a warm item besides its chunk, for its keys and attributes. DynamoDB bills writes by an item's size. */
+/** Size of a warm item's keys and attributes, without its chunk, in bytes. DynamoDB bills writes by an item's size. */
 const ITEM_BYTES = 230;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
 const WRITE_UNIT_BYTES = 1024;
-/** Read units of looking a host up. An instance of post does so each hour (functions/post/registered-sources.ts). */
+/** Read units for looking up a host. An instance of post does so each hour (functions/post/registered-sources.ts). */
 const LOOK_UP_UNITS = 1;
 /** Read units of an eventually consistent query that finds little. */
 const QUERY_UNITS = 0.5;
@@ -110,13 +110,13 @@ const QUERY_UNITS = 0.5;
  * the rest in that of the rollups. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
-/** Average time until DynamoDB deletes an expired item. It may take two days. */
+/** Average time until DynamoDB deletes an expired item. The deletion may take up to two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
 /** Size of an archive object, and of one upload request, in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Average number of days already in a month's, and in a year's, rollup object when a day is added. */
+/** Average number of days that a month's, and a year's, rollup object already has when a day is added. */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
 /** Number of rollups per series and day: 24 of hours in the month's object, and one of the day in the year's object. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
@@ -301,8 +301,8 @@ function perRequest(
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that began together are flushed one by one while the next windows grow. So memory peaks when the first
-  // of them leave.
+  // Windows that began together are flushed one by one while the next windows grow, so memory peaks when the first of
+  // them leave.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));

@@ -6,7 +6,7 @@ const count = z.number().int().min(1);
 /** Billed units by name. A unit that was not used is absent. */
 export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
-/** Functions that run on a schedule or for a heartbeat, even if nothing is posted. */
+/** Functions that a schedule or a heartbeat invokes, even if nothing is posted. */
 export const IDLE_FUNCTIONS = [
   'ingester',
   'flusher',
@@ -24,7 +24,7 @@ export const IDLE_FUNCTIONS = [
 export const measuredUnitsSchema = z.object({
   load: z.object({
     hosts: count,
-    /** Number of metrics of each host. A host's metrics form one group. */
+    /** Number of metrics of each host. Each host's metrics form one group. */
     metrics: count,
     partitions: count,
     /** Whether post looks hosts up in the registry, as it does for Mackerel's API. */
@@ -61,7 +61,7 @@ export const measuredUnitsSchema = z.object({
       rollups: z.object({
         /** Units for the first day of a month and year. */
         first: unitsSchema,
-        /** Units added by each day already in the month and year, because its rollups are copied. */
+        /** Additional units for each day that the month and year already have, because its rollups are copied. */
         perDay: unitsSchema,
         /** Bytes of one day's hour and day rollups. */
         bytes: amount,

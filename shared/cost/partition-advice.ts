@@ -29,8 +29,8 @@ const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
 /** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Ratio of existing to needed partitions from which fewer partitions are advised. Fewer partitions save stream records,
- * because a request puts one record into each partition that holds any of its sources.
+ * If the ratio of existing to needed partitions is at least this, fewer partitions are advised. Fewer partitions save
+ * stream records, because a request puts one record into each partition that holds any of its sources.
  */
 const TOO_MANY = 8;
 

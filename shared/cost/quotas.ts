@@ -11,11 +11,11 @@ export interface QuotaLine {
   readonly limit: number;
   /** Share of the limit that is needed. Above 1 the load does not fit. */
   readonly share: number;
-  /** Number of series at which the share is 1, everything else unchanged. */
+  /** Number of series at which the share would be 1, with everything else unchanged. */
   readonly breaksAtSeries: number;
   /** Who can raise the limit: AWS on request, the operator by a setting, or nobody. */
   readonly raisedBy: 'AWS' | 'setting' | 'nobody';
-  /** How to raise the limit or need less. */
+  /** How to raise the limit, or to need less of the resource. */
   readonly remedy: string;
 }
 
@@ -44,7 +44,7 @@ const LIMIT = {
   flusherLanes: 32,
 } as const;
 
-/** Seconds planned for writing the archive objects of a UTC day. */
+/** Time planned for writing the archive objects of a UTC day, in seconds. */
 const ARCHIVE_SECONDS = 3600;
 
 /**

@@ -17,15 +17,15 @@ export type MeasuredRules = z.output<typeof measuredRulesSchema>;
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
 /**
- * Number of rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for
- * a tenant with more rules has up to 500.
+ * Number of rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for a
+ * tenant with more rules evaluates up to 500.
  */
 const RULES_OF_INVOCATION = 100;
 const EXPLAINED_RULES = 1000;
 
 /**
- * Estimates the monthly cost of evaluating rules every minute. The samples that rules record cost the same as
- * posted ones and are not included.
+ * Estimates the monthly cost of evaluating rules every minute. The samples that rules record are not included; they
+ * cost the same as posted samples.
  *
  * @param rules recording and alerting rules of all tenants
  */

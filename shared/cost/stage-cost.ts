@@ -25,7 +25,7 @@ export class UnknownCostError extends Error {
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
 /**
- * Bytes of a function's log line of metrics, and of a line in the API's access log. Each includes 26 bytes
+ * Size of a function's log line of metrics, and of a line in the API's access log, in bytes. Each includes 26 bytes
  * added by CloudWatch.
  */
 export const METRICS_LINE_BYTES = 650;

@@ -22,9 +22,9 @@ export interface UsageOfMonth {
 }
 
 /**
- * Estimates a tenant's cost in a month: counted usage at AWS's prices, and storage as if today's bytes had
- * been stored all month. Excludes what tenants share: the smallest cache, empty shards, logs, scheduled
- * functions and data transfer.
+ * Estimates a tenant's cost in a month: counted usage at AWS's prices, and storage as if today's bytes had been stored
+ * all month. Excludes costs that tenants share: the smallest cache, empty shards, logs, scheduled functions and data
+ * transfer.
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
