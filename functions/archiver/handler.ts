@@ -33,7 +33,10 @@ const eventSchema = z.object({
 
 export type ArchiveResult = Omit<ArchiveCount, 'lagMs'>;
 
-/** Archives, rolls up and removes expired days. The schedule invokes it each hour, `ops archive` at once. */
+/**
+ * Archives days, rolls them up, and removes expired days. The schedule invokes it each hour; `ops archive` invokes it
+ * on demand.
+ */
 export const handler = withMetrics('archiver', archive);
 
 async function archive(event: unknown, context: Context): Promise<ArchiveResult> {

@@ -17,11 +17,11 @@ const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 const MAX_DELETIONS = 1_000;
 /** Maximum number of names in a result. */
 const MAX_NAMES = 1_000;
-/** Time between two checks whether the deletion has arrived, ms. */
+/** Time between two checks of whether the deletion has arrived, ms. */
 const POLL_MS = 100;
-/** How long to wait until the ingester has put the deletion into the catalogue, ms. */
+/** Maximum time to wait for the ingester to put the deletion into the catalogue, ms. */
 const MAX_WAIT_MS = 60_000;
-/** Time left of the invocation that is reserved for returning the result, ms. */
+/** Remaining time of the invocation that is reserved for returning the result, ms. */
 const MARGIN_MS = 5_000;
 
 export interface DeletionResult {

@@ -58,15 +58,15 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Read the watermarks before the partitions. A record that is appended between the two reads arrived in the stream
-  // after these watermarks.
+  // Read the watermarks before the partitions. A record that is appended in between then has an arrival time after
+  // these watermarks.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, partitions, ...moved } =
     host === undefined
       ? await flushLane(dependencies, { ...round, lane, lanes, watermarkMs })
       : { ...(await flushHost(dependencies, host, round)), partitions: [] };
-  // After a loss of memory, a replay begins at this time. A drain does not write it, because it has no lane.
+  // After a loss of memory, a replay begins at this time. A drain does not write the time, because it has no lane.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
     WindowsFlushed: moved.windows,

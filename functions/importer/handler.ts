@@ -25,7 +25,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
     accepts,
     { version: 1 },
   );
-  // Note the import before putting samples. If memory loses samples, reads learn from this note that samples of any
+  // Record the import before putting samples. If memory loses samples, reads learn from this record that samples of any
   // age may be missing (DESIGN.md, rule 13).
   await imports.note(tenant.id, nowMs);
   await writer.put(tenant, sources);

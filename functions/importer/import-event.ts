@@ -12,16 +12,17 @@ export const importEvent = z.object({
 
 /** The result of an import. */
 export interface ImportResult {
-  /** Earliest timestamp that is accepted, ms since epoch. It follows from the tenant's retention. */
+  /** Earliest timestamp that is accepted, ms since epoch. It depends on the tenant's retention. */
   readonly fromMs: number;
   /** Latest timestamp that is accepted, ms since epoch. */
   readonly toMs: number;
   /** Number of samples that were put into the stream. */
   readonly samples: number;
   /**
-   * Number of samples left out: of invalid series, outside the accepted times, or too many for one request.
+   * Number of samples left out because their series is invalid, their time is not accepted, or the request has too
+   * many.
    */
   readonly refused: number;
-  /** The first reasons for which samples were left out. */
+  /** The first few reasons why samples were left out. */
   readonly reasons: readonly string[];
 }

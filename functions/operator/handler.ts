@@ -23,7 +23,7 @@ import { withMetrics } from '../../shared/platform/function-metrics';
 const dependencies = operatorDependencies();
 const eventSchema = operatorEventSchema(dependencies.stage.partitions);
 
-/** Time left of the invocation that is reserved for completing a step in progress, ms. */
+/** Remaining time of the invocation that is reserved for completing a step in progress, ms. */
 const MARGIN_MS = 60_000;
 
 /**

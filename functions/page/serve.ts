@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /**
  * The page holds an API key, so it may load scripts and styles from this origin only and send requests nowhere else. No
- * script may create trusted types, so none can write HTML into the page.
+ * script may create trusted types, so no script can write HTML into the page.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -38,9 +38,9 @@ const HEADERS = {
 };
 
 /**
- * Returns a page or one of its files. Names of scripts and styles contain a hash of the content, so browsers may
- * cache them for ever. A page names the current files, so browsers revalidate it at each request. The answer is 304
- * while the page is unchanged.
+ * Returns a page or one of its files. Names of scripts and styles contain a hash of the content, so browsers may cache
+ * them forever. A page names the current files, so browsers revalidate it at each request. The answer is 304 while the
+ * page is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,

@@ -6,8 +6,8 @@ import type { DropReason } from '../../shared/protocol/mackerel/json';
 import { timeBoundText } from '../../shared/protocol/protocol';
 
 /**
- * Counts the samples of a post by Mackerel's API, and answers it: 200, with the numbers of dropped samples by
- * reason, if there are any.
+ * Counts the samples of a post to Mackerel's API. Answers 200, with the numbers of dropped samples by reason, if any
+ * were dropped.
  *
  * @param samples number of valid samples in the request
  * @param beyond number of these samples that were dropped because of the tenant's series limit
@@ -30,12 +30,12 @@ export function answerSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** Makes the body of an answer to invalid lines, as InfluxDB 1, 2 or 3 has it. */
+/** Makes the body of the answer to invalid lines, in the format of InfluxDB 1, 2 or 3. */
 export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
 /**
- * Counts the samples of a post in line protocol, and answers it: 204, or 400 with the reasons if samples were
- * dropped. String fields are never stored, but do not cause a 400.
+ * Counts the samples of a post in line protocol. Answers 204, or 400 with the reasons if samples were dropped. String
+ * fields are never stored, but do not cause a 400.
  */
 export function answerLines(
   samples: number,
@@ -58,7 +58,7 @@ export function answerLines(
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
-  // Use InfluxDB's words: `partial write` or `unable to parse` makes Telegraf drop the batch and go on.
+  // Use InfluxDB's wording: `partial write` or `unable to parse` makes Telegraf drop the batch and continue.
   const isPartial = samples > beyond || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error({ message, problems }));

@@ -72,7 +72,7 @@ const answer = httpHandler(dependencies, {
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
     takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
       error: message,
-      // Leave the field for the line empty: neither logs nor answers may quote request bodies.
+      // Leave the field that quotes the line empty: neither logs nor answers may quote request bodies.
       data: problems.map(({ line, reason }) => ({
         original_line: '',
         line_number: line,

@@ -7,7 +7,7 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerLines, type LineError } from './answers';
 import type { Taking } from './taking';
 
-/** Number of characters, at the start of a body, in which {@link precisionOf} looks for a timestamp. */
+/** Number of characters at the start of a body in which {@link precisionOf} looks for a timestamp. */
 const MAX_SEARCHED = 65_536;
 
 /** Guesses the unit of timestamps from the first one, as InfluxDB 3 does. Returns ns if there is none. */
@@ -17,8 +17,8 @@ function precisionOf(body: Buffer): Precision {
 }
 
 /**
- * Takes a request in line protocol. Like InfluxDB, it writes the valid lines even if others are invalid, and
- * then reports the invalid ones.
+ * Takes a request in line protocol. Like InfluxDB, it writes the valid lines even if other lines are invalid, and then
+ * reports the invalid lines.
  *
  * @param precision unit of the timestamps
  * @param error makes the body of an answer to invalid lines

@@ -17,7 +17,8 @@ const JSON_TYPE = 'application/json';
 type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /**
- * Takes a request with OTLP metrics. Writes what can be stored, and reports the rest as a partial success.
+ * Takes a request with OTLP metrics. Writes the samples that can be stored, and reports the others as a partial
+ * success.
  *
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */

@@ -10,14 +10,13 @@ import type { Services } from '../../shared/registry/services';
 /** Maximum number of registry look-ups that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a host or service that was found stays in the cache, ms. With ten instances of post, each instance gets
- * about one post of an agent in ten minutes. If entries stayed for only ten minutes, nearly every post would look its
- * host up.
+ * How long a found host or service is cached, ms. With ten instances of post, each instance gets a post from a given
+ * agent about every ten minutes. If entries were cached for only ten minutes, nearly every post would look up its host.
  */
 const FOUND_MS = 3_600_000;
 
 /**
- * Tells which hosts and services the registry has. Each host or service that was found is cached for an hour. A
+ * Checks which hosts and services exist in the registry. Each host or service that was found is cached for an hour. A
  * missing host or service is never cached, because another instance may create it at any moment. A look-up is one
  * consistent read. Tenants share the cache fairly.
  */

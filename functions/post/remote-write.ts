@@ -24,8 +24,7 @@ export async function takeRemoteWrite(
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const { writer, metadata, accepts, maxBytes, charge } = taking;
   const version = versionOf(event.headers['content-type']);
-  // Without the header, the body is a snappy block too. Some senders omit the header, and Prometheus accepts
-  // that.
+  // Without the header, assume a snappy block: some senders omit the header, and Prometheus accepts that.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
   const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
@@ -68,16 +67,15 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
   } finally {
-    // Rows have copies of their values, so the bytes are not needed any more.
+    // Rows have copies of their values, so the bytes are no longer needed.
     freeBytes(body);
     freeBytes(bytes);
   }
 }
 
 /**
- * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not send the request again.
- * Version 2 of the protocol forbids reporting success if only a part was stored. Data that the receiver does
- * not support counts as not stored.
+ * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not resend the request. Version 2 of the
+ * protocol forbids reporting success if only part of the data was stored; unsupported data counts as not stored.
  */
 function answer(
   version: RemoteWriteVersion,
@@ -99,14 +97,14 @@ function answer(
     [beyond, 'samples beyond the limit of one request'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
-    // Version 1 does not say how to answer histograms and exemplars. A 400 would make senders log an error
-    // for each batch, so only senders of version 2 get it.
+    // Version 1 does not say how to answer histograms and exemplars. A 400 would make senders log an error for each
+    // batch, so only senders of version 2 get a 400.
     [version === 2 ? histograms : 0, 'native histograms, which are not stored'],
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;
   const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);
-  // Version 1 does not have these headers. But with a 400, they keep Prometheus from counting the whole batch
-  // as failed.
+  // Version 1 does not have these headers. But if the answer is a 400, they keep Prometheus from counting the whole
+  // batch as failed.
   const headers = {
     'x-prometheus-remote-write-samples-written': String(written),
     'x-prometheus-remote-write-histograms-written': '0',

@@ -35,8 +35,8 @@ const LISTED = 10;
 const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
 
 /**
- * Prometheus' endpoints about its own state. They are empty where this system has no equivalent, such as
- * scrape targets. `status/flags` is missing, because a version of Grafana takes any answer to it for Thanos.
+ * Prometheus' endpoints about its own state. They are empty where this system has no equivalent, such as scrape
+ * targets. `status/flags` is missing, because one version of Grafana takes any server that answers it for Thanos.
  */
 export const prometheusStatusHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/targets': async () =>

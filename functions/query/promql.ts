@@ -174,8 +174,8 @@ async function labels(tenant: Tenant, query: Browsing) {
 }
 
 /**
- * Decodes a label's name in a path. An escaped name starts with `U__`. After that, `__` stands for `_`, and a
- * hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
+ * Decodes a label's name in a path. An escaped name starts with `U__`. In the rest of the name, `__` stands for `_`,
+ * and a hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
  */
 function unescaped(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
@@ -190,7 +190,7 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
   const found = metric
     ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
     : await metricMetadata.list(tenant.id);
-  // List exactly one entry for each family: an empty list would break Grafana.
+  // List exactly one entry for each family, because an empty list would break Grafana.
   const { kept } = truncated(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
   return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));

@@ -36,7 +36,7 @@ export function readableRange(range: TimeRange): TimeRange {
   return clampRange(range, Date.now(), retentionMs);
 }
 
-/** Checks the number of values in an answer. @throws {HttpError} 400 when there are too many */
+/** Limits the number of values in an answer. @throws {HttpError} 400 when there are too many */
 export function requireFewSteps(
   series: number,
   stepMs: number,
@@ -67,7 +67,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
     );
 }
 
-/** Checks the number of samples of one metric before its answer is written. @throws {HttpError} 400 */
+/** Limits the number of samples of one metric, before the answer is written. @throws {HttpError} 400 */
 export function requireSendable(samples: number): void {
   if (samples > MAX_SAMPLES)
     throw new HttpError(
@@ -119,7 +119,8 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
  * Reads series of one source, in slices of the range that memory can hold.
  *
  * @param known the source's catalogue
- * @param show converts a slice to the answer's form. It gets the samples of each series, or points that replace them
+ * @param show converts a slice to the answer's form. It receives the samples of each series, or points that replace
+ *   them
  */
 export function readShown<Shown>(
   tenant: Tenant,

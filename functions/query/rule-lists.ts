@@ -27,9 +27,9 @@ const NEVER = '0001-01-01T00:00:00Z';
 type RulesQuery = z.output<typeof rulesQuery>;
 
 /**
- * Rules and alerts in Prometheus' format; a namespace is a file. The page needs fields that Prometheus does
- * not have: a rule's `condition` and `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`,
- * and a group's `queryOffset`.
+ * Rules and alerts in Prometheus' format. A namespace corresponds to a file. The page needs fields that Prometheus does
+ * not have: a rule's `condition` and `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`, and a
+ * group's `queryOffset`.
  */
 export const ruleListHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/rules': async ({ tenant, query }) => rules(tenant, query),
@@ -111,7 +111,9 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
     (health === undefined || view.health === health);
 }
 
-/** @param viewOf makes the answer's form of an alert; undefined omits the alerts of the rule */
+/**
+ * @param viewOf converts an alert to its form in the answer. If `viewOf` is undefined, the alerts of rules are omitted
+ */
 function ruleGroupView(
   { namespace, document }: StoredRuleGroup,
   state: RuleGroupState | undefined,

@@ -11,7 +11,7 @@ import { dependencies, retentionMs, stage } from './stores';
 /** Maximum number of points in a query's intermediate vectors. 5 million points take 45 MB. */
 const MAX_POINTS = 5_000_000;
 
-/** Limits of what one query of a tenant may select. */
+/** Limits on the series and samples that one query of a tenant may select. */
 export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
   const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
@@ -23,14 +23,14 @@ export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
   return { maxSeries: series, maxSamples: samples, maxPoints: MAX_POINTS };
 }
 
-/** Budget shared by all reads of one query of a tenant. Its time begins now. */
+/** Budget shared by all reads of one query of a tenant. Its time starts now. */
 export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).querySeconds): ReadBudget {
   const startedMs = Date.now();
   return new ReadBudget(selectLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
 }
 
 /**
- * Makes the access to a tenant's samples for one query. All its selections use one budget.
+ * Gives one query access to a tenant's samples. All selections of the query use one budget.
  *
  * @param advice appended to the error of a query that selects too many samples
  */
@@ -38,16 +38,16 @@ export function samplesOf(tenant: Tenant, budget = budgetOf(tenant), advice = ''
   return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget, advice);
 }
 
-/**
- * Makes the access to a tenant's samples for several queries, each with its own budget. The queries share common
- * requests.
- */
+/** Gives several queries, each with its own budget, access to a tenant's samples. The queries share common requests. */
 export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples {
   const querier = new Querier(dependencies, tenant);
   return (timeMs) => new TierSamples(querier, retentionMs, Date.now(), budgetOf(tenant, timeMs));
 }
 
-/** Answers from a tenant's index without reading samples. If a limit is exceeded, the call fails as a query does. */
+/**
+ * Answers from a tenant's index without reading samples. If a limit is exceeded, the call fails with the same error as
+ * a query.
+ */
 export async function browse<T>(
   tenant: Tenant,
   range: TimeRange,

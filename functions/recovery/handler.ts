@@ -12,14 +12,13 @@ import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 const dependencies = recoveryDependencies();
 
 /**
- * Minimum remaining time of the invocation at which it redrives another object, ms: longer than the replayer's
- * time-out.
+ * Minimum remaining time of the invocation for redriving another object, ms. It is longer than the replayer's time-out.
  */
 const MARGIN_MS = 130_000;
 
 /**
- * Takes a step of recovery each minute, which replays the stream after a loss. Redrives dead letters on
- * schedule. Runs operators' commands for replays and quarantine. It runs outside the VPC, where it reaches
+ * Takes a step of recovery each minute, which may start, watch or end a replay of the stream. Redrives dead letters on
+ * schedule, and runs operators' commands for replays and quarantine. It runs outside the VPC, where it can reach
  * Lambda's API.
  */
 export const handler = withMetrics('recovery', answer);

@@ -143,7 +143,7 @@ function byTime(a: CheckReport, b: CheckReport): number {
   return a.occurredAt - b.occurredAt;
 }
 
-/** Reads the hosts with these ids, by id. Leaves out unknown and retired hosts. */
+/** Reads the hosts with these ids, keyed by id. Leaves out unknown and retired hosts. */
 async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
   const rolesOf = rolesByService(await services.list(tenantId));
   const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));

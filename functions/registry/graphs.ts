@@ -27,7 +27,7 @@ export const graphHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // No call defines graphs of a service's metrics, so there is never a definition to delete.
+  // The API has no call that defines graphs of a service's metrics, so there is never a definition to delete.
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
     await requireService(tenant, path.serviceName);
     return reply(200, found('graph', path.graphName, undefined));

@@ -65,7 +65,7 @@ export const handler = httpHandler(gatekeeper, {
   },
 });
 
-/** Redirects to a view of the page, which the part of the address after `#` names. */
+/** Redirects to a view of the page. The part of the address after `#` names the view. */
 function toPage(fields: Readonly<Record<string, string | undefined>>) {
   const given = Object.entries(fields).flatMap(([name, value]) =>
     value ? [[name, value] as [string, string]] : [],

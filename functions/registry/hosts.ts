@@ -72,8 +72,8 @@ export const hostHandlers: RouteHandlers = {
 };
 
 /**
- * Retires a host: removes its checks, and closes their alerts. The evaluator closes alerts of monitors about
- * the host at its next tick.
+ * Retires a host: removes its checks, and closes their alerts. At its next tick, the evaluator closes the alerts that
+ * monitors have opened for the host.
  */
 async function retire(tenant: Tenant, hostId: string): Promise<boolean> {
   if (!(await registration.retire(tenant.id, hostId))) return false;

@@ -15,14 +15,14 @@ export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
 };
 
-/** Replaces a secret in answers. In a request, it means that the stored secret stays. */
+/** Replaces a secret in answers. In a request, it means that the stored secret is kept. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {
   return each.authorization === undefined ? each : { ...each, authorization: MASK };
 }
 
-/** Hides the path of a Slack URL, which is secret, except its last characters, which tell it from other URLs. */
+/** Hides the path of a Slack URL, which is secret, except its last characters, which distinguish it from other URLs. */
 function maskedUrl(text: string): string {
   return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
 }

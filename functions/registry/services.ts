@@ -26,7 +26,7 @@ export const serviceHandlers: RouteHandlers = {
   },
 
   'DELETE /api/v0/services/{serviceName}': async ({ tenant, path: { serviceName } }) => {
-    // Delete the samples first. If this fails, the service still exists, and the client can repeat the call.
+    // Delete the samples first. If this fails, the service still exists, and the client can retry.
     await requireService(tenant, serviceName);
     await deleteSamples(tenant, serviceName);
     const service = found('service', serviceName, await services.remove(tenant.id, serviceName));

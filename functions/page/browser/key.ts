@@ -10,15 +10,15 @@ export function storedKey(): string | undefined {
 }
 
 /**
- * @param isRemembered true keeps the key in this browser until the user signs out; otherwise it is gone when
- *   the tab closes
+ * @param isRemembered true keeps the key in this browser until the user signs out; false keeps it until the tab is
+ *   closed
  */
 export function storeKey(key: string, isRemembered: boolean): void {
   forgetKey();
   (isRemembered ? localStorage : sessionStorage).setItem(KEY, key);
 }
 
-/** Returns the storage with the key: that of the tab or that of the device. */
+/** Returns the storage that holds the key: the tab's or the device's. */
 export function keyStorage(): Storage {
   return sessionStorage.getItem(KEY) === null && localStorage.getItem(KEY) !== null
     ? localStorage

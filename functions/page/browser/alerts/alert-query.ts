@@ -2,8 +2,8 @@ import type { Span } from '../view/time-range';
 import { changedAtS, type ListedAlert, secondsOf } from './listed-alerts';
 
 /**
- * Returns the query for an alert's graph: the values that the rule compares, only of the alert's own series;
- * or, for a condition about missing series, these series.
+ * Returns the query for an alert's graph: the values that the rule compares, restricted to the alert's own series; or,
+ * if the condition is about missing series, those series.
  */
 export function queryOfAlert({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>): string {
   const { condition } = rule;
@@ -39,8 +39,8 @@ function quoted(text: string): string {
 }
 
 /**
- * A graph begins earlier than its alert became active: by as long as the alert has been active, but within
- * these bounds; in seconds.
+ * An alert's graph begins before the alert became active, by as long as the alert has been active, but within these
+ * bounds, in seconds.
  */
 const LEAD_S = 1800;
 const MOST_LEAD_S = 7 * 86_400;
@@ -53,8 +53,8 @@ export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number):
 }
 
 /**
- * The span of an alert's graph: the time in which the alert was active, or the end of it, with some time
- * before.
+ * The span of an alert's graph: the time during which the alert was active, or the end of that time, plus some time
+ * before it.
  */
 export function graphSpan(active: Span, nowS: number): Span {
   const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);

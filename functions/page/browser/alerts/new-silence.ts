@@ -1,10 +1,10 @@
 import type { NewSilence } from '../api/alerting';
 import type { LabelMap } from '../api/promql-answers';
 
-/** What a new silence covers: a single alert, or all alerts with its name. */
+/** Scope of a new silence: a single alert, or all alerts with its name. */
 export type SilenceScope = 'alert' | 'name';
 
-/** The lengths of a silence that can be chosen, in seconds. */
+/** The available lengths of a silence, in seconds. */
 export const SILENCE_LENGTHS: readonly (readonly [seconds: number, text: string])[] = [
   [3600, '1 hour'],
   [4 * 3600, '4 hours'],

@@ -40,7 +40,7 @@ function causeOf({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>, unit: Uni
   }
 }
 
-/** Formats a value of the API, such as `3.2e+01`, for people. */
+/** Formats a value of the API, such as `3.2e+01`, for display. */
 function valueText(value: string, unit: Unit): string {
   const number = Number(value);
   return Number.isFinite(number) ? formatValue(number, unit) : value;

@@ -11,7 +11,7 @@ export interface Alerting {
   readonly silences: readonly Silence[];
   readonly monitors: readonly Monitor[];
   /**
-   * Alerts of monitors and checks by id: the open ones, those that were opened lately, and those that the
+   * Alerts of monitors and checks by id: those that are open, those that were opened recently, and those that the
    * address names.
    */
   readonly monitorAlerts: readonly AlertRecord[];
@@ -19,7 +19,7 @@ export interface Alerting {
   readonly unknownIds: readonly string[];
 }
 
-/** Most alerts that are looked up because the address names them. */
+/** Maximum number of alerts that are looked up because the address names them. */
 const MAX_NAMED = 20;
 
 /**
@@ -27,7 +27,7 @@ const MAX_NAMED = 20;
  * until the first answer.
  *
  * @param named ids of alerts in the address
- * @param change a different number causes another read
+ * @param change a new value causes another read
  */
 export function useAlerting(
   api: Api,
@@ -67,7 +67,7 @@ export function useAlerting(
 }
 
 /**
- * Returns whether an id belongs to an alert of a monitor or a check. The id of a rule's alert consists of
+ * Returns whether an id belongs to an alert of a monitor or a check. In contrast, the id of a rule's alert consists of
  * labels.
  */
 function isMonitorAlertId(id: string): boolean {

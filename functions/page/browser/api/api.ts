@@ -66,18 +66,21 @@ export const PROMETHEUS_PATH = '/prometheus/api/v1';
 /** Base path of Alertmanager's API. */
 export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 
-/** Hosts in one page of the list. An agent's host takes up to 10 KB, and an answer at most 6 MB. */
+/** Number of hosts in one page of the list. An agent's host takes up to 10 KB, and an answer at most 6 MB. */
 const HOSTS_PAGE = 300;
-/** Most sources in the page's list. Others can be found by their labels. */
+/** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
 /** Time-outs. A working server answers within its own limit of 30 s; lists take far less. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
 const METADATA_MAX_AGE_MS = 60_000;
-/** Most concurrent requests. With more, the browser itself would delay some, and those would time out. */
+/**
+ * Maximum number of concurrent requests. With more, the browser itself would delay some requests, and these would time
+ * out.
+ */
 const PARALLEL = 6;
 
-/** Client of the API of the server that the page came from, with an API key. */
+/** Client of the API, with an API key. It calls the server from which the page was loaded. */
 export class Api {
   private readonly turns = new Turns(PARALLEL);
   private knownMetadata: { readonly atMs: number; readonly found: Promise<Metadata> } | undefined;
@@ -204,7 +207,7 @@ export class Api {
     };
   }
 
-  /** A `fetch` that uses this key, for a library that speaks Prometheus' API. */
+  /** A `fetch` that uses this key, for a library that calls Prometheus' API. */
   readonly fetchAsPrometheus: typeof fetch = (input, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set('x-api-key', this.key);

@@ -7,7 +7,7 @@ import { type Api, ApiError } from './api';
 
 const ALERTS = '/api/v0/alerts';
 
-/** Most pages of 100 alerts that are read. */
+/** Maximum number of pages, of 100 alerts each, that are read. */
 const MAX_PAGES = 100;
 
 /** Reads the open alerts of monitors and checks, newest first. */

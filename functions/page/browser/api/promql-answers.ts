@@ -41,7 +41,7 @@ export interface TableAnswer extends Answered {
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
 }
 
-/** Most steps of a graph: about one for every two pixels. */
+/** Maximum number of steps of a graph: about one for every two pixels. */
 const MAX_STEPS = 500;
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
 
@@ -102,7 +102,7 @@ export async function readTable(
   return { ...answered, atS: span.toS, rows: rowsOf(data) };
 }
 
-/** Puts a matrix on its steps. A step without a value, or with one that cannot be drawn, is null. */
+/** Assigns a matrix's values to its steps. A step without a value, or with a value that cannot be drawn, is null. */
 export function graphOf(
   result: Result,
   startS: number,

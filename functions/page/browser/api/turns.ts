@@ -1,4 +1,4 @@
-/** Runs a limited number of tasks at a time. Others wait for their turn, in order. */
+/** Runs a limited number of tasks at a time. Further tasks wait for their turn, in order. */
 export class Turns {
   private running = 0;
   private readonly waiting: (() => void)[] = [];

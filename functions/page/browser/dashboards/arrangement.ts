@@ -25,7 +25,7 @@ export function resizedBy(place: Place, columns: number, rows: number): Place {
   return within({ ...place, width: place.width + columns, height: place.height + rows });
 }
 
-/** Puts a widget in a place. Widgets in its way move down. */
+/** Puts a widget in a place. Widgets that are in the way move down. */
 export function withPlace(widgets: readonly Widget[], at: number, place: Place): Widget[] {
   const places = widgets.map(({ layout }, i): Place => (i === at ? within(place) : layout));
   const settled: Place[] = [places[at]!];
@@ -53,7 +53,7 @@ export function readingOrder(widgets: readonly Widget[]): number[] {
     .map(({ i }) => i);
 }
 
-/** Returns the widget in another place. Fields of the layout that this page does not know stay. */
+/** Returns the widget in another place. Keeps fields of the layout that this page does not know. */
 function withLayout(widget: Widget, { x, y, width, height }: Place): Widget {
   const { layout } = widget;
   const isSame = layout.x === x && layout.y === y && layout.width === width && layout.height === height;

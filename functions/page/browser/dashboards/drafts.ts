@@ -9,7 +9,7 @@ export interface Draft {
   readonly steps: readonly Dashboard[];
 }
 
-/** Most changes that can be undone. */
+/** Maximum number of changes that can be undone. */
 const MAX_STEPS = 100;
 
 export function draftOf(base: Dashboard): Draft {

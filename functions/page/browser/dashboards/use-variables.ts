@@ -8,10 +8,10 @@ import { byNature } from '../view/natural-order';
 import type { Span } from '../view/time-range';
 import { ALL, type Chosen, type ChosenValues, chosenOf, namesIn, queryText } from './variables';
 
-/** A variable, and the values that a reader of the dashboard may choose. */
+/** A variable, and the values that a viewer of the dashboard may choose. */
 export interface VariableChoice {
   readonly variable: Variable;
-  /** Values to choose from. Undefined: the values are being read, or are free text. */
+  /** Values to choose from. Undefined if the values are still being read, or are free text. */
   readonly options: readonly string[] | undefined;
   readonly chosen: Chosen | undefined;
   readonly problem?: string;
@@ -19,7 +19,7 @@ export interface VariableChoice {
 
 type Answer = readonly string[] | { readonly problem: string };
 
-/** Most values of a label that are offered. */
+/** Maximum number of a label's values that are offered. */
 const MAX_OPTIONS = 5_000;
 
 /** Reads the values of a dashboard's variables, and returns those that are chosen. */
@@ -65,7 +65,7 @@ export function useVariables(
   return { choices, values: stable, isComplete: values.size === variables.length };
 }
 
-/** Resolves variables in order: the query of one may refer to those before it. */
+/** Resolves variables in order: a variable's query may refer to the variables before it. */
 function resolved(
   variables: readonly Variable[],
   picked: ViewProps['state']['variables'],
@@ -87,7 +87,7 @@ function resolved(
           ? (answer as readonly string[])
           : [];
     const chosen = chosenOf(variable, listed ?? (query == null ? [''] : undefined), picked[variable.name]);
-    // If there is no value, use an empty text. Otherwise the query would be sent with the variable's name in
+    // If there is no value, use an empty string. Otherwise the query would be sent with the variable's name still in
     // it.
     const settled = chosen !== ALL && chosen?.length === 0 ? [''] : chosen;
     if (settled !== undefined) values.set(variable.name, { variable, chosen: settled });

@@ -1,9 +1,9 @@
 import type { Variable, Widget } from '../../../../shared/registry/dashboard';
 
-/** Values that a variable has: a list, or all. */
+/** The chosen values of a variable: a list, or all values. */
 export type Chosen = readonly string[] | typeof ALL;
 
-/** The text in an address that stands for the choice of all values. */
+/** In an address, this text means that all values are chosen. */
 export const ALL = '$__all';
 
 /** The values of variables by name. A variable whose values are not known yet is absent. */
@@ -48,7 +48,7 @@ export function namesIn(text: string): string[] {
   );
 }
 
-/** Replaces variables in text that people read. */
+/** Replaces variables in text that is displayed. */
 export function shownText(text: string, values: ChosenValues): string {
   return replaced(text, values, (_, chosen) => (chosen === ALL ? 'all' : chosen.join(', ')));
 }

@@ -3,7 +3,7 @@ import { within } from './arrangement';
 
 export type Source = 'host' | 'role' | 'service' | 'expression' | 'query' | 'unknown';
 
-/** The fields that a form shows of a widget. */
+/** The fields of a widget that a form shows. */
 export interface WidgetFields {
   readonly type: Widget['type'];
   readonly title: string;
@@ -114,8 +114,8 @@ const SOURCE_FIELDS: Readonly<Record<Source, readonly (keyof WidgetFields)[]>> =
 };
 
 /**
- * Returns a widget with the changes that were made in its form. Everything else stays as it is: fields that
- * the page does not know, and null where a client has written null.
+ * Returns a widget with the changes that were made in its form. Everything else is preserved: fields that the page does
+ * not know, and null where a client has written null.
  *
  * @param before the fields that the form showed at first
  */

@@ -3,7 +3,7 @@ import { formatDuration, formatTime } from '../view/format';
 
 const UNITS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' } as const;
 
-/** Describes when a downtime holds. */
+/** Describes when a downtime is in effect. */
 export function timesText({ start, duration, recurrence }: Downtime, utc: boolean): string {
   const first = `${formatTime(start, utc).slice(0, 16)} for ${formatDuration(duration * 60_000)}`;
   if (recurrence == null) return first;
@@ -14,17 +14,17 @@ export function timesText({ start, duration, recurrence }: Downtime, utc: boolea
   return `${every}${days} from ${first}${end}`;
 }
 
-/** Whether a downtime holds now, will hold again, or is over. */
+/** Whether a downtime is in effect now, will be in effect later, or is over. */
 export type DowntimeState = 'now' | 'coming' | 'over';
 
-/** @param isNow whether the downtime holds at `nowS` */
+/** @param isNow whether the downtime is in effect at `nowS` */
 export function stateOf({ start, recurrence }: Downtime, nowS: number, isNow: boolean): DowntimeState {
   if (isNow) return 'now';
   if (start > nowS) return 'coming';
   return recurrence != null && (recurrence.until == null || recurrence.until > nowS) ? 'coming' : 'over';
 }
 
-/** Describes what a downtime applies to. */
+/** Describes the services, roles and monitors to which a downtime applies. */
 export function scopesText(downtime: Downtime, monitorName: (id: string) => string): string {
   const { monitorScopes, monitorExcludeScopes } = downtime;
   const included = [

@@ -2,7 +2,7 @@ import type { Api } from '../api/api';
 import { type LabelMap, type Result, resolutionFor, seriesText } from '../api/promql-answers';
 import type { Span } from '../view/time-range';
 
-/** A time in which an alert fired, in seconds since epoch. */
+/** A span of time during which an alert fired, in seconds since epoch. */
 export interface AlertSpan {
   /** The alert's labels, including `alertname`. */
   readonly labels: LabelMap;
@@ -10,7 +10,7 @@ export interface AlertSpan {
   readonly to: number;
 }
 
-/** Most alerts that are read. */
+/** Maximum number of alerts that are read. */
 const MAX_ALERTS = 200;
 
 /** Reads when alerts fired, from the series that rules record. Reads at most {@link MAX_ALERTS} alerts. */
@@ -52,12 +52,12 @@ export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
   return spans.sort((a, b) => a.from - b.from);
 }
 
-/** Labels that do not say which object an alert or a series is about. */
+/** Labels that do not identify the object that an alert or a series is about. */
 const NAMES: ReadonlySet<string> = new Set(['__name__', 'alertname']);
 
 /**
- * Returns the alerts about any of the series: they have at least one common label, and all common labels are
- * equal.
+ * Returns the alerts that concern any of the series. An alert concerns a series if they have at least one label name in
+ * common, and their values are equal for all common names.
  */
 export function alertsOfSeries(
   alerts: readonly AlertSpan[],

@@ -11,7 +11,7 @@ export interface Field {
   readonly hint?: string;
   /** Values to choose from, with their texts. */
   readonly options?: readonly (readonly [value: string, text: string])[];
-  /** Whether a choice may be left open. */
+  /** Whether the field may be left without a choice. */
   readonly isOptional?: boolean;
 }
 
@@ -53,7 +53,9 @@ export function textOf({ kind }: Field, value: unknown): string {
   return String(value);
 }
 
-/** Parses the text of an input. A text that is not a number stays a text, which the server refuses with a reason. */
+/**
+ * Parses the text of an input. Text that is not a number is kept as text; the server rejects it and gives the reason.
+ */
 export function parseText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
   if (kind === 'headers')
@@ -68,10 +70,7 @@ export function parseText({ kind }: Field, text: string): unknown {
   return text;
 }
 
-/**
- * The reasons why the server refused an object: those of single fields by field, and a reason for the whole
- * object.
- */
+/** The reasons why the server rejected an object: by field, and for the object as a whole. */
 export interface Problems {
   readonly byField: ReadonlyMap<string, string>;
   readonly other: string | undefined;
@@ -80,7 +79,7 @@ export interface Problems {
 export const NO_PROBLEMS: Problems = { byField: new Map(), other: undefined };
 
 /**
- * Splits the message of a refused request, such as `name: expected ..., got ""; duration is missing`, into the reasons
+ * Splits the message of a rejected request, such as `name: expected ..., got ""; duration is missing`, into the reasons
  * for each of the form's fields.
  */
 export function problemsOf(message: string, fields: readonly Field[]): Problems {

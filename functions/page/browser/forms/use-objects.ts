@@ -4,15 +4,14 @@ import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 /**
- * Interval of reads, ms. Objects change rarely, and this page reads them again after each change that it
- * makes.
+ * Time between two reads, ms. Objects change rarely, and this page reads them again after each change that it makes.
  */
 const EVERY_MS = 60_000;
 
 /**
  * Reads all objects of a kind. Returns undefined until the first answer.
  *
- * @param change a different number causes another read
+ * @param change a new value causes another read
  */
 export function useObjects<K extends ObjectKind>(
   api: Api,

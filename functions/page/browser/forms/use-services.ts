@@ -3,7 +3,7 @@ import type { Api } from '../api/api';
 import { readServices, type ServiceRoles } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
-/** Interval of reads, ms. */
+/** Time between two reads, ms. */
 const EVERY_MS = 60_000;
 
 /** Reads the services with their roles. Returns none until the first answer. */

@@ -17,7 +17,7 @@ export interface Lists {
 
 export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definitions: [] };
 
-/** @param change a different number causes another read */
+/** @param change a new value causes another read */
 export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
   // Undefined until the first answer.
   const [lists, setLists] = useState<Lists>();

@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/api';
 
-/** Seconds between requests to a server that does not answer. */
+/** Time between requests to a server that does not answer, in seconds. */
 export const RETRY_S = 5;
 /** Interval at which the page looks for new hosts, services and metrics, ms. */
 const EVERY_MS = 15_000;
 /** The interval while nothing has been found yet, ms. */
 const EMPTY_MS = 3_000;
-/** Reads of a list may take at most this share of the time, so long lists are read less often. */
+/** Maximum share of the time that reads of a list may take. Long lists are therefore read less often. */
 const MAX_SHARE = 1 / 20;
 
 export type OnAnswer = (error: ApiError | undefined) => void;
 
 /**
- * Returns the present time in seconds since epoch. Updates it every `everyS` seconds while the page is
- * visible; never if that is 0.
+ * Returns the current time in seconds since epoch. Updates it every `everyS` seconds while the page is visible, or
+ * never if `everyS` is 0.
  */
 export function useNow(everyS: number): number {
   const [nowS, setNow] = useState(() => Date.now() / 1000);

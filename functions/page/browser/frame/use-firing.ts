@@ -3,10 +3,10 @@ import { ALERTMANAGER_PATH, type Api } from '../api/api';
 import { type OnAnswer, usePolling } from './polling';
 
 /**
- * Returns the number of alerts: firing ones of rules that are not silenced, and open ones of monitors and
- * checks. At most 100 alerts of monitors and checks are counted.
+ * Returns the number of alerts: those of rules that are firing and not silenced, and those of monitors and checks that
+ * are open. Of the latter, at most 100 are counted.
  *
- * @param change a different number causes another read
+ * @param change a new value causes another read
  */
 export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number {
   const [count, setCount] = useState(0);

@@ -22,7 +22,7 @@ interface Found {
   readonly metadata: readonly (readonly [family: string, FamilyMetadata])[];
 }
 
-/** Interval of reads for services and roles, ms: each host takes a request. */
+/** Time between two reads for services and roles, ms. It is long because each host takes a request. */
 const HOSTS_EVERY_MS = 60_000;
 
 /** Returns the graphs of a source; undefined until they have been read. */
@@ -95,7 +95,7 @@ async function find(api: Api, source: SourceRef, members: readonly Host[]): Prom
       })),
     ),
     source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
-    // Without metadata, graphs of totals are shown.
+    // If metadata cannot be read, show graphs of totals.
     source.kind === 'labels' ? api.metadata().catch(() => new Map<string, FamilyMetadata>()) : [],
   ]);
   return { names, hosts, series, metadata: [...metadata] };

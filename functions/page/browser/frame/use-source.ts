@@ -6,7 +6,7 @@ import type { Lists } from './lists';
 import { type OnAnswer, usePolling } from './polling';
 import { membersOf } from './use-graphs';
 
-/** The source that the page shows, with what is known about it. */
+/** The source that the page shows, with the known facts about it. */
 export interface ShownSource {
   readonly ref: SourceRef;
   readonly name: string;

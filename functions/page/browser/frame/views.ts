@@ -12,9 +12,9 @@ import type { ChangeView } from './use-view-state';
 export interface ViewProps {
   readonly api: Api;
   readonly state: ViewState;
-  /** The range at the present time. */
+  /** The range, computed for the current time. */
   readonly span: Span;
-  /** How often the server has become reachable again. */
+  /** Number of times that the server has become reachable again. */
   readonly returns: number;
   /** Undefined until the first answer. */
   readonly lists: Lists | undefined;

@@ -19,7 +19,7 @@ export interface Drawing {
   readonly data: SeriesData;
 }
 
-/** Most lines in a graph; more would be unreadable. */
+/** Maximum number of lines in a graph; more would be unreadable. */
 export const MAX_LINES = 60;
 
 /** Common time step for combining hosts, in seconds. Hosts post once a minute, at different seconds. */

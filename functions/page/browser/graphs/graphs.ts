@@ -188,7 +188,7 @@ export function graphsOf(
   return graphs;
 }
 
-/** Whether all words are in a graph's title, its name, or one of its lines. */
+/** Whether each of the words is in a graph's title, its name, or one of its lines. */
 export function graphHas({ name, title, lines }: Graph, words: readonly string[]): boolean {
   const text = [name, title, ...lines.flatMap(({ id, label }) => [id, label])].join('\n').toLowerCase();
   return words.every((word) => text.includes(word));
@@ -199,8 +199,8 @@ export function wordsOf(search: string): string[] {
 }
 
 /**
- * Returns a matcher of names. @returns what the wildcards stand for, empty without wildcards; undefined when
- * the name does not match
+ * Returns a function that matches names. It returns the text that each wildcard matches (none without wildcards), or
+ * undefined if the name does not match.
  */
 function matcherOf(pattern: string): (name: string) => string[] | undefined {
   const expected = pattern.split('.');
@@ -216,7 +216,7 @@ function matcherOf(pattern: string): (name: string) => string[] | undefined {
   };
 }
 
-/** Replaces `%1` by the first match. If the label has no such place, appends the matches. */
+/** Replaces `%1` by the first match. If the label does not contain `%1`, appends the matches. */
 function labelOf(displayName: string, wild: readonly string[]): string {
   if (/^[*#]$/.test(displayName)) return wild.join('.');
   let isSaid = wild.length === 0;

@@ -2,7 +2,7 @@ import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import { type Graph, type GraphDefinition, graphsOf, type Line } from './graphs';
 
-/** A host of a graph of several hosts, with its metrics. */
+/** One of the hosts in a graph of several hosts, with its metrics. */
 export interface HostMetrics {
   readonly id: string;
   readonly name: string;
@@ -33,7 +33,7 @@ export function hostGraphsOf(
   );
 }
 
-/** Adds a prefix to graphs' names and places in the tree, to keep them apart from others on the page. */
+/** Adds a prefix to graphs' names and their places in the tree, to distinguish them from other graphs on the page. */
 export function underPrefix(prefix: string, graphs: readonly Graph[]): Graph[] {
   return graphs.map((graph) => ({
     ...graph,

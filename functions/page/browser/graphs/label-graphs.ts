@@ -17,10 +17,7 @@ export function labelSourceOf(series: Labels): Labels {
   return target.length > 0 ? target : withoutName(series);
 }
 
-/**
- * Returns the sources that are none of the given hosts and services: their labels as formatted by
- * `labelsText`.
- */
+/** Returns the sources that are not among the given hosts and services: their labels as formatted by `labelsText`. */
 export function otherSources(
   sources: readonly Labels[],
   hostIds: ReadonlySet<string>,

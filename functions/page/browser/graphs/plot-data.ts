@@ -16,7 +16,8 @@ export interface PlotData {
 }
 
 /**
- * A line is interrupted after this many usual intervals without a sample. Agents are sometimes late by less.
+ * A line is interrupted after this number of usual intervals without a sample. Agents are sometimes late, but by less
+ * than this.
  */
 const GAP_INTERVALS = 2.5;
 
@@ -44,7 +45,7 @@ const COMBINE = {
   sum,
 };
 
-/** Combines all series into one. At each time, the series with a sample there are combined. */
+/** Combines all series into one. At each time, the series that have a sample at that time are combined. */
 export function combinedData({ times, values }: SeriesData, by: keyof typeof COMBINE): SeriesData {
   const row = times.map((_, at) => {
     const present = values.flatMap((each) => each[at] ?? []);
@@ -83,7 +84,7 @@ export function reachOf(times: readonly number[]): number {
   return Math.max(NEAR_S, median(times.slice(1).map((time, i) => time - times[i]!)));
 }
 
-/** Returns the index of the time nearest to `timeS`; undefined if it is more than `reachS` away. */
+/** Returns the index of the time nearest to `timeS`; undefined if that time is more than `reachS` away. */
 export function nearestIndex(times: readonly number[], timeS: number, reachS: number): number | undefined {
   if (times.length === 0) return undefined;
   let [low, high] = [0, times.length - 1];

@@ -18,16 +18,16 @@ const MAX_TICKS = 5;
  * end of the axis.
  */
 const RIGHT_PADDING = 24;
-/** Least distance of a drag, in pixels. A shorter one is a click. */
+/** Minimum distance of a drag, in pixels. A shorter movement is a click. */
 const MIN_DRAG = 6;
 const SYNC_KEY = 'time';
-/** Distance at which a sample counts as being at the crosshair, in pixels. */
+/** Maximum distance at which a sample counts as being at the crosshair, in pixels. */
 const NEAR_PIXELS = 6;
 
 /** A graph's data for uPlot. Values are shares of the axis, so that numbers of any size can be drawn. */
 export interface Plotted {
   readonly data: readonly (readonly (number | null | undefined)[])[];
-  /** Distance at which a sample counts as being at the crosshair, in seconds. */
+  /** Maximum distance at which a sample counts as being at the crosshair, in seconds. */
   readonly reachS: number;
   readonly range: ValueRange;
   readonly ticks: Ticks;
@@ -139,7 +139,7 @@ function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uP
     sync: {
       key: SYNC_KEY,
       setSeries: false,
-      // Graphs only share the crosshair. A selection belongs to one graph until it becomes the range.
+      // Graphs share only the crosshair. A selection belongs to one graph until it becomes the range of all graphs.
       filters: { pub: (type) => type === 'mousemove' || type === 'mouseleave', sub: () => true },
     },
     bind: {
@@ -231,7 +231,7 @@ function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): 
   ctx.restore();
 }
 
-/** Draws the number with which values are compared, in front of the lines. */
+/** Draws the threshold with which values are compared, in front of the lines. */
 function drawThreshold(
   plot: uPlot,
   threshold: number | undefined,

@@ -87,7 +87,7 @@ export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit)
   return { values, labels };
 }
 
-/** Decides how an axis formats its ticks: a divisor, a fixed number of decimals, and a suffix. */
+/** Decides how an axis formats its ticks: by a divisor, a fixed number of decimals, and a suffix. */
 function writingOf(size: number, minStep: number, unit: Unit) {
   const all = prefixesOf(unit);
   const fitting = all.filter(({ divisor }) => size >= divisor * 0.9995);

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api';
 import type { Span, TimeRange } from '../view/time-range';
 
-/** After a failure, a graph is read again after this time, even if its range does not change. */
+/** Time after which a graph is read again after a failure, even if its range does not change. */
 const RETRY_MS = 5_000;
 
 export interface ReadingState<T> {
@@ -14,10 +14,10 @@ export interface ReadingState<T> {
 
 export interface ReadingProps {
   readonly range: TimeRange;
-  /** The range at the present time. A new object causes another read. */
+  /** The range, computed for the current time. A new object causes another read. */
   readonly span: Span;
   readonly compareS: number | undefined;
-  /** How often the server has become reachable again. Each time, reads in progress are abandoned. */
+  /** Number of times that the server has become reachable again. Each time, reads in progress are abandoned. */
   readonly returns: number;
   readonly onAnswer: (error: ApiError | undefined) => void;
 }
@@ -40,7 +40,7 @@ export function useReading<T>(
   const what = useStable([range, compareS, subject, returns]);
   useEffect(() => {
     if (!isWanted) return;
-    // A read of the same question is in progress already: wait for it. A read of another question is aborted.
+    // The same read is already in progress: wait for it. Any other read in progress is aborted.
     if (flight.current?.what === what) return;
     flight.current?.abort.abort();
     const mine = { what, abort: new AbortController() };
@@ -61,7 +61,7 @@ export function useReading<T>(
         if (!landed()) return;
         mine.abort.abort();
         setState((old) => ({ ...old, error: reason.message }));
-        // Do not retry a refused request: it would be refused again.
+        // Do not retry a rejected request: it would be rejected again.
         if (!(reason instanceof ApiError && reason.kind === 'refused'))
           setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
         onAnswer(reason instanceof ApiError ? reason : undefined);

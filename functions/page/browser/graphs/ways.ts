@@ -3,7 +3,7 @@ import { durationText } from '../view/time-range';
 import type { Unit } from './graphs';
 import { describedBy, type Metadata, unitOf } from './metadata';
 
-/** A counter or histogram. Its stored values only increase, so a graph shows the result of PromQL on them. */
+/** A counter or histogram. Its stored values only increase, so a graph shows the result of PromQL functions instead. */
 export interface Measure {
   readonly kind: 'counter' | 'histogram';
   /** A counter's name, or a histogram's family. */
@@ -17,7 +17,7 @@ export interface Measure {
 /** How a graph shows a counter or histogram. `stored` shows the stored values unchanged. */
 export type Way = 'rate' | 'increase' | 'quantiles' | 'average' | 'stored';
 
-/** The ways for each kind, the default first. */
+/** The available ways for each kind, the default first. */
 export const WAYS: Readonly<Record<Measure['kind'], readonly (readonly [Way, string])[]>> = {
   counter: [
     ['rate', 'rate per second'],
@@ -46,7 +46,7 @@ export interface DrawnQuery {
   readonly label?: string | ((labels: LabelMap) => string);
 }
 
-/** Shortest window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
+/** Minimum window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_WINDOW_S = 300;
 const QUANTILES = [0.5, 0.9, 0.99];
 
@@ -74,7 +74,7 @@ export function unitOfWay({ kind, unit }: Measure, way: Way): Unit {
   if (way !== 'rate') return unit;
   if (kind === 'histogram') return 'iops';
   if (unit === 'bytes') return 'bytes/sec';
-  // Seconds for each second, such as processor time, have no unit.
+  // Seconds per second, such as processor time, have no unit.
   return unit === 'float' || unit === 'integer' ? 'iops' : 'float';
 }
 

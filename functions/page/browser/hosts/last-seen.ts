@@ -7,7 +7,7 @@ import { type OnAnswer, usePolling } from '../frame/polling';
 const USUAL_METRICS = 'loadavg5|processor_queue_length';
 /** How far back the page looks for posts, in seconds. Memory has the last hour, so the read is cheap. */
 export const LOOKBACK_S = 3600;
-/** Hosts without usual metrics whose other metrics are read. */
+/** Maximum number of hosts without usual metrics whose other metrics are read. */
 const MAX_OTHERS = 50;
 const EVERY_MS = 60_000;
 const TIMEOUT_MS = 20_000;

@@ -3,7 +3,7 @@ import type { ServiceRoles } from '../api/monitoring';
 import type { Draft, Field } from '../forms/fields';
 import { scopeOptions, serviceOptions } from '../forms/service-options';
 
-/** What each type of monitor watches, in the order in which the page offers them. */
+/** Describes what each type of monitor watches. The page offers the types in this order. */
 export const TYPE_TEXTS: Readonly<Record<MonitorType, string>> = {
   host: 'a metric of hosts',
   connectivity: 'whether hosts post',

@@ -4,7 +4,7 @@ export function hostName({ name, displayName }: Host): string {
   return displayName || name;
 }
 
-/** Returns the names that several hosts have. */
+/** Returns the names that more than one host has. */
 export function sharedNames(hosts: readonly Host[]): ReadonlySet<string> {
   const seen = new Set<string>();
   return new Set(hosts.map(hostName).filter((name) => seen.size === seen.add(name).size));

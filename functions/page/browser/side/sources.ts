@@ -88,8 +88,8 @@ export function firstHit(sections: readonly SourceSection[], search: string): So
 }
 
 /**
- * Makes an entry of a search that consists of labels, such as `host=tele1` or `job=node,instance=a:9100`;
- * undefined for any other.
+ * Makes an entry from a search text that consists of labels, such as `host=tele1` or `job=node,instance=a:9100`.
+ * Returns undefined for any other text.
  */
 export function labelsEntry(search: string): SourceEntry | undefined {
   const labels = parseLabels(search.trim());

@@ -6,10 +6,10 @@ import { type Count, sampleRate, withCount } from './sample-rate';
 interface Observation {
   /** Seconds since epoch. */
   readonly timeS: number;
-  /** Rates for each second over the last minutes; null until they are known. */
+  /** Rates per second over the last minutes; null until they are known. */
   readonly samples: number | null;
   readonly reads: number | null;
-  /** How far the slowest reader of the stream is behind, in seconds. */
+  /** Lag of the slowest reader of the stream, in seconds. */
   readonly lagS: number | null;
 }
 
@@ -22,7 +22,7 @@ export interface History {
 
 export const NO_HISTORY: History = { samples: [], reads: [], observations: [] };
 
-/** Covers an hour, with an observation every five seconds. */
+/** Maximum number of observations: an hour of them, at one every five seconds. */
 const MAX_OBSERVATIONS = 720;
 
 export function withStatus(history: History, { atMs, usage, stream }: Status): History {

@@ -5,10 +5,7 @@ export interface Count {
   readonly count: number;
 }
 
-/**
- * Shortest span of a rate, ms. Functions add their counts every 30 s, so a rate over a shorter span would
- * jump.
- */
+/** Minimum span of a rate, ms. Functions add their counts every 30 s, so a rate over a shorter span would fluctuate. */
 const MIN_SPAN_MS = 30_000;
 const MAX_SPAN_MS = 180_000;
 
@@ -18,14 +15,14 @@ export function withCount(seen: readonly Count[], next: Count): Count[] {
   return [...kept, next];
 }
 
-/** @returns the rate for each second over the last minutes; undefined until the counts span half a minute */
+/** @returns the rate per second over the last minutes; undefined until the counts span half a minute */
 export function sampleRate(seen: readonly Count[]): number | undefined {
   const [first, last] = [seen[0], seen.at(-1)];
   if (first === undefined || last === undefined || last.atMs - first.atMs < MIN_SPAN_MS) return undefined;
   return ((last.count - first.count) / (last.atMs - first.atMs)) * 1000;
 }
 
-/** Returns the seconds until there is a rate; 0 if there is one. */
+/** Returns the number of seconds until a rate is available; 0 if it already is. */
 export function secondsToRate(seen: readonly Count[]): number {
   const [first, last] = [seen[0], seen.at(-1)];
   const spanMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;

@@ -47,7 +47,7 @@ export function symbolOf(unit: Unit): string {
   return SCALES[unit].symbol;
 }
 
-/** Values that differ by at least this share are distinguished by three or four digits. */
+/** If values differ by at least this share, three or four digits suffice to distinguish them. */
 const TOLD_APART = 1e-3;
 /**
  * Number of digits to which sums of float64 numbers are exact. Values that differ only in later digits are
@@ -61,7 +61,7 @@ const SURE_DIGITS = 15;
 const MOST_DIGITS = 6;
 
 /**
- * Formats a value for people: three or four digits, a prefix and the unit.
+ * Formats a value for display: three or four digits, a prefix and the unit.
  *
  * @param spread difference between the values shown together; if it is small, the value gets enough digits to
  *   distinguish them
@@ -86,7 +86,7 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
 /** Returns the largest prefix with at least one digit before the decimal point. */
 function prefixOf(size: number, unit: Unit): Prefix {
   const prefixes = prefixesOf(unit);
-  // 0.9995, because 999.96 would be rounded to 1000.
+  // Use the factor 0.9995, because 999.96 would be rounded to 1000.
   return prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
 }
 
@@ -137,7 +137,7 @@ export function formatDuration(ms: number): string {
     .join(' ');
 }
 
-/** About the last day that a `Date` can have in every zone, in seconds since epoch. */
+/** Approximately the last day that a `Date` can represent in every zone, in seconds since epoch. */
 const LAST_DAY_S = 8.64e12 - 86_400;
 
 /**

@@ -57,12 +57,12 @@ export function spanOf(range: TimeRange, nowS: number): Span {
   return 'lastS' in range ? { fromS: nowS - range.lastS, toS: nowS } : range;
 }
 
-/** Most steps of a series in one read: about one for every two pixels of a graph. */
+/** Maximum number of steps of a series in one read: about one for every two pixels of a graph. */
 const MAX_STEPS = 800;
 
 const STEPS_S = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY];
 
-/** Up to this length, reads request samples as stored. */
+/** Maximum length of a range for which reads request samples as stored. */
 const MAX_STORED_S = 2 * HOUR;
 
 /** Returns the step for a span, in seconds; undefined for samples as stored. */
@@ -73,7 +73,7 @@ export function stepFor({ fromS, toS }: Span): number | undefined {
 }
 
 /**
- * Returns the seconds between reads of a range that follows the present. In that time, a graph moves by a
+ * Returns the time between reads of a range that follows the present, in seconds. In that time, a graph moves by a
  * pixel or two.
  */
 export function refreshS(lastS: number): number {

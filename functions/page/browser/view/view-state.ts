@@ -43,15 +43,13 @@ export interface ViewState {
   readonly range: TimeRange;
   /** Seconds between reads; 0 for never, undefined for the default of the range. */
   readonly refreshS: number | undefined;
-  /**
-   * How much earlier the samples are with which graphs are compared, in seconds; undefined: no comparison.
-   */
+  /** Graphs are compared with samples that are earlier by this time, in seconds. Undefined for no comparison. */
   readonly compareS: number | undefined;
   readonly over: OverHosts;
   readonly utc: boolean;
   /** Whether each graph shows its tiers. */
   readonly tiers: boolean;
-  /** How counters and histograms are shown, by graph name; others are shown in the default way. */
+  /** How counters and histograms are shown, by graph name; all other graphs are shown in the default way. */
   readonly ways: Readonly<Record<string, string>>;
   /** PromQL expressions of the explore view. */
   readonly queries: readonly string[];
@@ -67,7 +65,9 @@ export interface ViewState {
   readonly item: string | undefined;
   /** Filters of lists by name, such as `status` of hosts. */
   readonly filters: Readonly<Record<string, string>>;
-  /** Chosen values of the dashboard's variables, by name. Others have the values that the dashboard chooses. */
+  /**
+   * Chosen values of the dashboard's variables, by name. Other variables have the values that the dashboard chooses.
+   */
   readonly variables: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -99,11 +99,11 @@ export function hiddenWith(hidden: readonly string[], id: string, isHidden: bool
   return isHidden ? [...others, id] : others;
 }
 
-/** Shortest refresh interval, in seconds. Shorter ones would only load the server. */
+/** Minimum refresh interval, in seconds. Shorter intervals would only load the server. */
 const MIN_REFRESH_S = 5;
 const MAX_REFRESH_S = 3600;
 const MAX_COMPARE_S = 366 * 86_400;
-/** Most queries of the explore view. More graphs would load the server without being looked at. */
+/** Maximum number of queries of the explore view. More graphs would load the server, but nobody would look at them. */
 export const MAX_QUERIES = 8;
 
 /** Encodes the state as the part of the address after `#`. Omits values that are equal to `INITIAL_STATE`. */
@@ -172,8 +172,8 @@ export function decodeState(hash: string): ViewState {
 }
 
 /**
- * Returns a message if an address requests an invalid range, telling which and why; undefined if it is valid
- * or absent.
+ * Returns a message if an address requests an invalid range, that names the range and the reason; undefined if it is
+ * valid or absent.
  */
 export function rangeProblem(hash: string): string | undefined {
   const fields = fieldsOf(hash);
