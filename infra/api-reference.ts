@@ -121,7 +121,7 @@ function parameterTable(parameters: readonly Parameter[]): string {
     .join('')}</tbody></table>`;
 }
 
-/** Formats a call as a command for a shell. */
+/** Formats a call as a shell command. */
 function curlOf(
   method: string,
   path: string,
@@ -153,7 +153,7 @@ function curlOf(
   ].join(' \\\n  ');
 }
 
-/** Quotes a text for a shell. */
+/** Quotes text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

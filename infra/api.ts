@@ -26,9 +26,9 @@ export interface ApiProps {
 }
 
 /**
- * For each function, the route that was deployed first. CDK derives the logical ids of a function's integration and
- * permission from the route that is added first. Adding these routes before all others keeps the ids independent of
- * the order in the table of routes. The registry's ids come from the default route.
+ * For each function, the route that is added before all others. CDK derives the logical ids of a function's integration
+ * and permission from its first route, so fixing this route keeps the ids independent of the order in the table of
+ * routes. The registry's ids come from the default route.
  */
 const FIRST_ROUTES: readonly RouteKey[] = ['POST /api/v0/tsdb', 'GET /api/v1/series', 'GET /'];
 

@@ -26,7 +26,10 @@ export interface Config {
 }
 
 const DAY_MS = 86_400_000;
-/** Minimum unreserved concurrency of an account. AWS rejects reservations that leave less for other functions. */
+/**
+ * Minimum unreserved concurrency of an account. AWS rejects reservations that would leave less than this for other
+ * functions.
+ */
 const LEAST_UNRESERVED = 100;
 
 /** Sizes of a stage: presets of the settings that depend on its load. */
@@ -86,7 +89,7 @@ export const PRESETS: Record<Size, Preset> = {
 /** Size of a stage if none is given. */
 const DEFAULT_SIZE: Partial<Record<Stage, Size>> = { production: 'medium' };
 
-/** Defaults that differ from the schema's, by stage. */
+/** Defaults that differ from the schema's defaults, by stage. */
 const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   local: {
     resolution: '10s',

@@ -57,8 +57,8 @@ export class StatefulStack extends Stack implements Stores {
   }
 
   /**
-   * Returns as many zones as the setting `zones` says, in any region. Without this override, a stack without a region
-   * has two zones.
+   * Returns the number of zones that the setting `zones` specifies, in any region. Without this override, a stack
+   * without a region has two zones.
    */
   override get availabilityZones(): string[] {
     return Array.from({ length: this.zones }, (_, i) => Fn.select(i, Fn.getAzs()));

@@ -9,9 +9,7 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
 const HOUR = Duration.hours(1);
-/**
- * Archive lag above which the alarm goes off, in s. The lag counts from `archiveAfter` after the day's end.
- */
+/** Archive lag above which the alarm fires, in s. The lag counts from `archiveAfter` after the day's end. */
 const MAX_LAG_S = 86_400;
 
 /** Moves days with new samples from the warm tier to the archive every hour. */

@@ -20,7 +20,7 @@ export function everyFunction({ stage, settings }: Config): Monitored {
         subject: name,
         metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
         above: 0,
-        // The archiver runs once an hour, so it can fail at most once in 15 minutes.
+        // The archiver runs only once an hour, so it cannot fail more than once in 15 minutes.
         within: name === 'archiver' ? undefined : ([3, 15] as const),
       })),
       ...FUNCTIONS.map((name) => ({

@@ -8,7 +8,7 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
-/** Time that a group-window may stay in memory beyond its residency before the alarm goes off, in s. */
+/** Time that a group-window may stay in memory beyond its residency before the alarm fires, in s. */
 const SLACK_S = 900;
 
 /** Moves due group-windows from memory to the warm tier every minute, in `flusherLanes` parallel lanes. */
@@ -67,8 +67,8 @@ export class Flusher extends Construct implements Monitored {
         name: 'unflushed-age',
         text: 'unflushed-age',
         metric: oldest,
-        // Keys expire after the stream's retention, so the alarm goes off at a quarter of the retention. If the
-        // retention is short, a quarter of it is a normal flush lag, which must not trigger the alarm.
+        // Keys expire after the stream's retention, so the alarm fires at a quarter of the retention. If the retention
+        // is short, a quarter of it is a normal flush lag, which must not trigger the alarm.
         above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
         isEssential: true,
       },

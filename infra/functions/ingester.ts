@@ -10,7 +10,7 @@ import { recordAgeMs } from '../record-age';
 import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
-/** Consumer lag above which the alarm goes off, in ms. */
+/** Consumer lag above which the alarm fires, in ms. */
 const MAX_CONSUMER_LAG_MS = 300_000;
 
 /**
@@ -39,7 +39,7 @@ export class Ingester extends Construct implements Monitored {
       startingPosition: lambda.StartingPosition.TRIM_HORIZON,
       batchSize: settings.batchSize,
       maxBatchingWindow: Duration.millis(settings.batchWindow),
-      // One batch at a time per shard: the next batch then meets a warm instance that has the partition's
+      // One batch at a time per shard, so that the next batch is handled by a warm instance, which has the partition's
       // layouts in memory.
       parallelizationFactor: 1,
       bisectBatchOnError: true,

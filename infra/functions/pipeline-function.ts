@@ -29,7 +29,7 @@ export interface PipelineFunctionProps extends FunctionProps {
   /** Memory in MB. Lambda gives one full CPU at 1769 MB. */
   readonly memoryMb: number;
   readonly timeout: Duration;
-  /** Invoker of the function. It decides how failed invocations are handled. */
+  /** Invoker of the function. It determines how failed invocations are handled. */
   readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator' | 'evaluator';
   /**
    * Environment variables in addition to the settings.
@@ -106,8 +106,8 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
     });
   }
   if (props.invokedBy === 'schedule') {
-    // Do not retry: the next tick does the same work. If the account had reached its concurrency limit, queued
-    // ticks would later all run at once.
+    // Do not retry: the next tick does the same work. Otherwise, ticks queued while the account is at its concurrency
+    // limit would later all run at once.
     fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
   }

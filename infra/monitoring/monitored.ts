@@ -13,10 +13,10 @@ export interface AlarmRule {
    */
   readonly subject?: string;
   readonly metric: IMetric;
-  /** Threshold; the alarm goes off above it. */
+  /** Threshold above which the alarm fires. */
   readonly above: number;
   /**
-   * The alarm goes off if `alarming` of the last `periods` periods exceed the threshold.
+   * The alarm fires if `alarming` of the last `periods` periods exceed the threshold.
    * @default [1, 1]
    */
   readonly within?: readonly [alarming: number, periods: number];

@@ -55,8 +55,8 @@ export class Bucket extends Construct {
       ],
     });
     pinLogicalId(this.bucket, 'Bucket');
-    // Pin the id. With another id, CloudFormation would create the new policy and then delete the old one, which
-    // would leave the bucket without a policy.
+    // Pin the id. If it changed, CloudFormation would create the new policy and then delete the old one, which would
+    // leave the bucket without a policy.
     pinLogicalId(this.bucket.policy!, 'BucketPolicy');
   }
 

@@ -30,9 +30,8 @@ const ENGINES = {
  * The hot tier: an ElastiCache replication group in cluster mode. Functions reach it over TLS as one user
  * with IAM authentication.
  *
- * It never evicts (`noeviction`). With ElastiCache's default `volatile-lru`, 42 % of acknowledged samples
- * disappeared without an error in a test. It is encrypted at rest with the service's own key, which costs
- * nothing.
+ * It never evicts (`noeviction`). With ElastiCache's default, `volatile-lru`, 42 % of the acknowledged samples silently
+ * disappeared in a test. It is encrypted at rest with the service's own key, which costs nothing.
  */
 export class HotTier extends Construct implements Monitored {
   /**
@@ -67,7 +66,7 @@ export class HotTier extends Construct implements Monitored {
     });
     pinLogicalId(parameters, 'HotTierParameters');
 
-    // With IAM authentication, a user's name and id must be equal.
+    // With IAM authentication, a user's name and id must be identical.
     const userId = stageName(stage);
     const user = new elasticache.CfnUser(this, 'User', {
       engine: settings.engine,
@@ -105,7 +104,7 @@ export class HotTier extends Construct implements Monitored {
       cacheNodeType: settings.cacheNodeType,
       numNodeGroups: settings.cacheShards,
       replicasPerNodeGroup: settings.cacheReplicas,
-      // Cluster mode requires it, even without replicas.
+      // Cluster mode requires automatic failover, even without replicas.
       automaticFailoverEnabled: true,
       multiAzEnabled: settings.cacheReplicas > 0 && settings.zones > 1,
       // Omit the property instead of passing `disabled`, which engines before Valkey 9 reject.
@@ -118,8 +117,8 @@ export class HotTier extends Construct implements Monitored {
       cacheParameterGroupName: parameters.ref,
       cacheSubnetGroupName: subnets.ref,
       securityGroupIds: [network.hotTierGroup.attrGroupId],
-      // No snapshots: the stream holds more than memory, and a restored snapshot would be older than the
-      // stream.
+      // No snapshots: the stream holds all records whose samples are in memory, and a restored snapshot would be older
+      // than the stream.
       snapshotRetentionLimit: 0,
     });
     // Scale in place by moving slots instead of creating a new replication group.

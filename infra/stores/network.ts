@@ -10,7 +10,7 @@ export interface NetworkProps {
   readonly settings: Settings;
 }
 
-/** Port of the hot tier. It is not Redis' default port, which scanners try. */
+/** Port of the hot tier. It differs from Redis' default port, which scanners try. */
 export const HOT_TIER_PORT = 6380;
 
 /**
@@ -30,7 +30,7 @@ export class Network extends Construct {
       ipAddresses: ec2.IpAddresses.cidr(VPC_RANGE),
       maxAzs: props.settings.zones,
       natGateways: 0,
-      // A fixed mask, because dividing the range evenly would move every subnet when a zone is added.
+      // The mask is fixed, because dividing the range evenly would move every subnet when a zone is added.
       subnetConfiguration: [{ name: 'Isolated', subnetType: ec2.SubnetType.PRIVATE_ISOLATED, cidrMask: 20 }],
       gatewayEndpoints: {
         DynamoDb: { service: ec2.GatewayVpcEndpointAwsService.DYNAMODB },
@@ -65,7 +65,7 @@ export class Network extends Construct {
     );
     this.functionGroup.addEgressRule(ec2.Peer.ipv4(VPC_RANGE), ec2.Port.tcp(HOT_TIER_PORT), 'Hot tier');
 
-    // An L1 construct, because L2 creates a separate resource for a rule whose peer is a group.
+    // Use an L1 construct, because L2 creates a separate resource for a rule whose peer is a group.
     this.hotTierGroup = new ec2.CfnSecurityGroup(this, 'HotTierGroup', {
       vpcId: this.vpc.vpcId,
       groupDescription: 'HeteroTSDB hot tier',

@@ -8,13 +8,13 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 
 export interface TablesProps {
   /**
-   * Whether DynamoDB refuses to delete the tables, even if an administrator asks for it.
+   * Whether DynamoDB refuses to delete the tables, even for an administrator.
    * @default true
    */
   readonly deletionProtection?: boolean;
 }
 
-/** Actions on items, by purpose. They are exactly the calls that the code makes. */
+/** Actions on items, by purpose. They match exactly the calls that the code makes. */
 export const ITEM_ACTIONS = {
   get: ['dynamodb:GetItem'],
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
