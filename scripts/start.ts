@@ -27,7 +27,7 @@ async function start(options: StartOptions): Promise<void> {
     dataDir: options.ephemeral ? undefined : resolve(options.dataDir),
     settings: options.set,
     report,
-    // Set by tests, or by hand to find more bugs.
+    // Set by tests, or manually to find more bugs.
     freedomsSeed: seedOf(process.env.FREEDOMS_SEED),
   });
   const { addresses } = stack;

@@ -142,7 +142,7 @@ function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, D
   );
 }
 
-/** Adds an instance to labels, as a scrape does. Series with the same timestamps belong to one scrape. */
+/** Adds the label `instance`, as a scrape does. Series with the same timestamps belong to one scrape. */
 function scraped(labels: SeriesData['labels'], instance: number): Labels {
   const pairs = Object.entries(labels);
   const isPlaced = pairs.some(([name]) => ['host', 'instance', 'job'].includes(name));

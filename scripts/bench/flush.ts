@@ -133,8 +133,8 @@ export async function fillMemory(
 }
 
 /**
- * Creates a tenant as `ops tenants create` does, and registers its partitions as the first appends do. The
- * ingesting process has the tenant in a cache of its own.
+ * Creates a tenant as `ops tenants create` does, and registers its partitions as the first appends do. The ingesting
+ * process has its own cache of tenants.
  */
 async function makeTenant({ address, environment }: Stores): Promise<void> {
   const client = new DynamoDBClient(address);

@@ -17,17 +17,17 @@ const QUERIES: readonly FirstQuery[] = [
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
 /**
- * Number of new instances whose first query is measured. Rounds are counted on a further instance with delayed answers.
+ * Number of new instances whose first query is measured. Rounds are counted on one more instance, with delayed answers.
  */
 const INSTANCES = 3;
-/** Delay of answers in ms, longer than an instance works between two answers of a round. */
+/** Delay of answers in ms. It is longer than the work that an instance does between two answers of a round. */
 const HOLD_MS = 1_000;
 
 /**
  * Measures the first query of new instances, whose caches are empty. CPU is the median after the code was loaded, with
  * all threads and the HTTP server around the handler.
  *
- * @param only measure only reads whose text contains this
+ * @param only if given, only reads whose text contains it are measured
  */
 export async function measureFirst(
   frame: Frame,

@@ -11,16 +11,18 @@ import { Worker } from './frame/worker';
 import type { Keeping, Passed } from './workers/kept-answers';
 import type { Asked, Order, Spent } from './workers/query';
 
-/** Warm-up of an instance, in queries and in ms: it opens connections and compiles code. */
+/**
+ * Warm-up of an instance, in number of queries and in ms. During it, the instance opens connections and compiles code.
+ */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** Number of queries to measure while a cache answers repeated reads of stores (kept-answers.ts). */
+/** Number of queries to measure while repeated reads of stores are answered from a cache (kept-answers.ts). */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
 /** Minimum number of queries to measure over all instances, and the time after which fewer suffice. */
 const LEAST_MEASURED = 200;
 const MOST_MEASURED_MS = 15_000;
-/** Delay of answers while rounds are counted, far longer than any other step. */
+/** Delay of answers while rounds are counted. It is far longer than any other step. */
 export const HOLD_MS = 100;
 
 export interface Timing {

@@ -14,8 +14,8 @@ import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 /**
- * Time between the starts of two ticks, in ms. It is long enough for query's caches of ten seconds to expire, as they
- * do when ticks are a minute apart.
+ * Time between the starts of two ticks, in ms. It is long enough for the query function's caches of ten seconds to
+ * expire, as they do when ticks are a minute apart.
  */
 const APART_MS = 10_000;
 /** Interval between samples of a series, in s. A rule uses a sample of the last five minutes. */

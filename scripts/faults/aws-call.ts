@@ -51,7 +51,7 @@ function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInp
   if (/warm/i.test(TableName ?? '')) return 'warm';
   const key = Item ?? Key;
   const [kind, second] = (key?.pk?.S ?? '').split('#');
-  // Recovery's items share one partition key, or have one like `recovery#partitions`.
+  // Recovery's items share one partition key, or have a key like `recovery#partitions`.
   const detail = kind === 'recovery' ? (second ?? key?.sk?.S?.split('#')[0]) : undefined;
   const update = UpdateExpression?.split(' ').slice(0, 2).join(' ');
   return [kind, detail, update].filter((word) => word !== undefined && word !== '').join(' ');

@@ -14,7 +14,7 @@ export interface AwsTargets {
   readonly lambda: URL;
 }
 
-/** A proxy between one function's process and AWS. It sees complete requests and answers. */
+/** A proxy between one function's process and AWS. The proxy sees complete requests and answers. */
 export class AwsProxy {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly server: Server;

@@ -70,7 +70,9 @@ export class Faults implements HostFaults {
     };
   }
 
-  /** Kills a function before or after its next call that changes data, where no earlier fault has killed it. */
+  /**
+   * Kills a function before or after its next call that changes data, at a point where no earlier fault has killed it.
+   */
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>
       PHASES.find((phase) => !this.points.get(pointOf(call))?.killed.has(phase));
@@ -114,7 +116,7 @@ export class Faults implements HostFaults {
     return [...this.instances].reduce((sum, { redis }) => sum + redis.cut(), 0);
   }
 
-  /** Makes Redis refuse or accept new connections. */
+  /** Makes Redis refuse new connections, or accept them again. */
   refuseRedis(isRefusing: boolean): void {
     this.isRefusing = isRefusing;
     for (const { redis } of this.instances) redis.isRefusing = isRefusing;

@@ -20,10 +20,7 @@ export interface Freedom {
   readonly test: string;
   /** Share of calls, deliveries, ticks or instances that are affected. */
   readonly share?: number;
-  /**
-   * Share of conditional writes that are affected. A retry of such a write may meet the first attempt's
-   * result.
-   */
+  /** Share of conditional writes that are affected. A retry of such a write may find the first attempt's result. */
   readonly conditionalShare?: number;
   /** Largest delay or error in ms. */
   readonly mostMs?: number;
@@ -65,9 +62,9 @@ export class Freedoms {
   constructor(readonly random: Random) {}
 
   /**
-   * Decides whether the stand-in uses a {@link Freedom} in the present call, delivery, tick or instance.
+   * Decides whether the stand-in uses a {@link Freedom} in the current call, delivery, tick or instance.
    *
-   * @param share share of such decisions that are yes. @default its share in FREEDOMS
+   * @param share share of these decisions that are positive. @default its share in FREEDOMS
    */
   takes(name: FreedomName, share = this.of(name).share!): boolean {
     return this.draws(name, share);

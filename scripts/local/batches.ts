@@ -11,7 +11,9 @@ export interface ShardRecord {
 /** Lambda's limit on a batch's payload, base64 included. */
 export const MAX_PAYLOAD_BYTES = 6_000_000;
 
-/** Counts the first records that make the next batch: at least one, even if that one is too large. */
+/**
+ * Returns the number of records at the start that form the next batch: at least one, even if that record is too large.
+ */
 export function batchLength(records: readonly ShardRecord[], batchSize: number): number {
   let bytes = 0;
   for (let i = 0; i < records.length && i < batchSize; i++) {
@@ -22,7 +24,7 @@ export function batchLength(records: readonly ShardRecord[], batchSize: number):
 }
 
 /**
- * Counts the first records of a batch that the function's result reports as done.
+ * Returns the number of records at the start of a batch that the function's result reports as done.
  *
  * The lowest sequence number reported as failed is the checkpoint: its record and all later records are delivered
  * again. An empty

@@ -10,9 +10,9 @@ import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 import type { AwsAddress } from './provision';
 
-/** In the data directory: the key as text, readable by its owner alone. */
+/** File in the data directory with the key as text. Only its owner can read it. */
 export const KEY_FILE = 'api-key';
-/** The one tenant of the local stack. */
+/** The only tenant of the local stack. */
 export const LOCAL_TENANT = 'default';
 
 export interface BootstrapOptions {
@@ -25,8 +25,8 @@ export interface BootstrapOptions {
 }
 
 /**
- * Creates the local tenant, its services and its key, unless they exist. The store keeps the key hashed; the data
- * directory keeps it as text, so that the next start can print it.
+ * Creates the local tenant, its services and its key, unless they exist. The store holds only a hash of the key. The
+ * data directory holds the key as text, so that the next start can print it.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: string }> {
   const client = new DynamoDBClient(options.aws);
@@ -43,8 +43,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 }
 
 /**
- * Marks restored memory as whole. An orderly stop saved all of memory, but another server process holds it now. Without
- * new marks, the change of process would look like a loss and cause a replay. A killed server leaves nothing to mark.
+ * Marks restored memory as whole. An orderly stop saved all of memory, but a new server process holds it now. Without
+ * new marks, the change of process would look like a loss and cause a replay. After a server was killed, there is
+ * nothing to mark.
  */
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);

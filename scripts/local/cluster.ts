@@ -12,7 +12,7 @@ const SLOTS = 16_384;
 /** Time without an answer after which a node counts as failed, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
 const READY_MS = 120_000;
-/** Keys moved by one MIGRATE. */
+/** Maximum number of keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 const LOOK_MS = 20;
 
@@ -281,7 +281,7 @@ function fieldOf(migration: readonly unknown[], name: string): unknown {
   return migration[migration.indexOf(name) + 1];
 }
 
-/** Parses the slots that a node serves from its line in `CLUSTER NODES`, without those on their way. */
+/** Parses the slots that a node serves from its line in `CLUSTER NODES`, without slots that are being moved. */
 function rangesIn(line: string): SlotRange[] {
   const ranges = line.split(' ').slice(8);
   return ranges
@@ -304,7 +304,7 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
       // Keep an emptied primary as a primary, so that it can get slots again or leave.
       ...['--cluster-allow-replica-migration', 'no'],
-      // Let a paused replica still take over, and start replication at once.
+      // Allow even a replica that was paused to take over, and start replication at once.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },

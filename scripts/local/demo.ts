@@ -30,7 +30,7 @@ class MachineMetrics {
       for (const [mode, count] of counters.cpu)
         if (ticks > 0)
           metrics.set(`cpu.${mode}.percentage`, (100 * (count - (old.cpu.get(mode) ?? 0))) / ticks);
-      // Like mackerel-agent: a rate per second, with a name that ends in delta.
+      // As in mackerel-agent, use a rate per second, with a name that ends in `delta`.
       const seconds = (nowMs - atMs) / 1000;
       for (const [name, total] of counters.totals) {
         const previous = old.totals.get(name);

@@ -39,7 +39,7 @@ const FINISHED = 'finished';
 
 const IDLE_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
-/** Records per read. Each may take up to 1 MiB of memory. */
+/** Maximum number of records per read. Each may take up to 1 MiB of memory. */
 const MAX_READ_RECORDS = 500;
 /**
  * Interval of saving progress, in ms. After a kill, records delivered since the last save are delivered
@@ -142,7 +142,7 @@ export class EventSourceMapping {
     while (!this.isStopping) {
       try {
         if (!hasIterator) {
-          // An iterator expires after five minutes, and with the stream's server. Checkpoints do not.
+          // An iterator expires after five minutes, or when the stream's server restarts. Checkpoints do not expire.
           iterator = await this.iteratorOf(shardId, shard);
           hasIterator = true;
         }
@@ -193,9 +193,9 @@ export class EventSourceMapping {
     }
   }
 
-  /** Delivers records until all are done or given up, or the mapping stops. */
+  /** Delivers records until all of them are done or abandoned, or the mapping stops. */
   private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
-    // A stack of pieces. Bisecting a batch pushes its halves, the first half on top.
+    // A stack of pieces of the batch. Bisecting a piece pushes its halves, with the first half on top.
     const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {

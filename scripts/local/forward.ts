@@ -27,7 +27,7 @@ export async function wholeRequest(incoming: IncomingMessage): Promise<WholeRequ
   return { method, path, headers, body: await buffer(incoming) };
 }
 
-/** Headers that concern a single connection, and so are not forwarded. The length is set anew. */
+/** Headers that concern a single connection and are therefore not forwarded. The length is set again. */
 const OF_CONNECTION = new Set(['connection', 'expect', 'keep-alive', 'transfer-encoding']);
 
 function forwarded(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
@@ -45,11 +45,11 @@ export async function forward(
     headers: { ...forwarded(headers), host, 'content-length': body.length },
   });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // The listener stays: a connection that breaks within the answer reports to the request, too.
+    // Keep the listener: a connection that breaks during the answer also reports its error to the request.
     sent.on('error', reject).on('response', resolve).end(body);
   });
   const whole = await buffer(response);
-  // The length in an answer to HEAD is that of the body that was not sent.
+  // In an answer to HEAD, the length is that of the body that a GET would return.
   const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
   return {
     status: response.statusCode!,

@@ -137,7 +137,7 @@ export class FunctionHost {
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);
-      // If the stack stops during these ticks, it rejects the remaining ticks.
+      // Ignore errors: if the stack stops during these ticks, it rejects the remaining ones.
     })().catch(() => {});
   }
 
@@ -187,8 +187,8 @@ export class FunctionHost {
   }
 
   /**
-   * Number of samples appended to memory since the start; the largest consumer lag of the template's mappings, in ms;
-   * the bytes that these mappings have read from the stream.
+   * Progress since the start: the number of samples appended to memory, the largest consumer lag of the template's
+   * mappings, in ms, and the number of bytes that these mappings have read from the stream.
    */
   get progress(): { samples: number; lagMs: number; streamBytes: number } {
     const mappings = [...this.mappings.values()].filter(({ isTemporary }) => !isTemporary);

@@ -16,7 +16,7 @@ export type InvocationResult =
 interface Instance {
   readonly process: ChildProcess;
   isBusy: boolean;
-  /** Set when its code was replaced. It ends after its current invocation. */
+  /** Set when the instance's code was replaced. The instance then ends after its current invocation. */
   isOld: boolean;
   settle: ((result: InvocationResult) => void) | undefined;
 }
@@ -67,7 +67,7 @@ export class FunctionPool {
     const { name, timeoutMs } = this.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // Lambda does this when an invocation exceeds its timeout.
+        // As Lambda does, end the instance when an invocation exceeds its timeout.
         this.instances.delete(instance);
         instance.process.kill('SIGKILL');
         instance.settle?.(failure('Sandbox.Timedout', `Task timed out after ${timeoutMs / 1000} seconds`));
@@ -103,7 +103,7 @@ export class FunctionPool {
     this.resource = resource;
     for (const instance of this.instances) {
       instance.isOld = true;
-      // Prevent further invocations. Its place becomes free once it has ended.
+      // Prevent further invocations of the instance. Its place becomes free once it has ended.
       if (!instance.isBusy) instance.process.kill('SIGTERM');
       instance.isBusy = true;
     }
@@ -125,7 +125,7 @@ export class FunctionPool {
       instance.isBusy = false;
       this.waiting.shift()?.();
     };
-    // Disconnecting lets it flush its output before it ends.
+    // Disconnecting lets the process flush its output before it ends.
     if (freedoms?.takes('instance reclaimed')) return void instance.process.disconnect();
     const frozenMs = freedoms?.delayMs('instance frozen') ?? 0;
     if (frozenMs === 0) {

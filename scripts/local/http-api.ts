@@ -168,7 +168,7 @@ function sendResult(response: ServerResponse, payload: unknown): void {
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
   const body = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
-  // An answer to HEAD has headers only, and its length is unknown.
+  // An answer to HEAD has only headers, and the length of the body is unknown.
   response.writeHead(
     result.statusCode,
     response.req.method === 'HEAD' ? {} : { 'content-length': body.length },

@@ -81,10 +81,7 @@ const CHECKED_HEADERS = [
   'x-amz-security-token',
 ] as const;
 
-/**
- * Checks with the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards its
- * refusal.
- */
+/** Checks with the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards its rejection. */
 async function isRefused(
   request: IncomingMessage,
   response: ServerResponse,

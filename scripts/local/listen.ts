@@ -2,7 +2,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Problem } from './problem';
 
-/** Makes a server whose idle connections last as long as a load balancer's, longer than clients keep theirs. */
+/**
+ * Makes a server that keeps idle connections as long as a load balancer does, which is longer than clients keep them.
+ */
 export function httpServer(handle: RequestListener): Server {
   const http = createServer(handle);
   http.keepAliveTimeout = 75_000;

@@ -8,7 +8,7 @@ export interface Right {
   /** ARNs, in which `*` matches any text. */
   readonly resources: readonly string[];
   /**
-   * Patterns of partition keys, in which `*` matches any text.
+   * Patterns of permitted partition keys, in which `*` matches any text.
    *
    * @default any key
    */

@@ -38,7 +38,7 @@ export async function within(ms: number, what: string, isReady: () => Promise<bo
       if (await isReady()) return;
     } catch (error) {
       if (error instanceof Problem) throw error;
-      // Not listening yet.
+      // Ignore the error: the server is not listening yet.
     }
     if (Date.now() > deadline) throw new Problem(`${what} was not ready within ${ms / 1000} s`);
     await sleep(50);

@@ -37,9 +37,8 @@ export function hotServerBinary(): string {
 }
 
 /**
- * Runs the hot tier's server with ElastiCache's behaviour: it evicts nothing and persists nothing, so a
- * killed server loses its data. An orderly stop saves the data for the next start. A server that dies is
- * replaced by an empty one.
+ * Runs the hot tier's server with ElastiCache's behaviour: it evicts nothing and persists nothing, so a killed server
+ * loses its data. An orderly stop saves the data for the next start. A server that dies is replaced by an empty server.
  *
  * @param socket path of a Unix socket at which the server listens, too, of at most 107 characters
  */

@@ -251,8 +251,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       });
       if (pids === written) return;
       written = pids;
-      // Written under another name first, because the next start parses the file and this process may be
-      // killed at any time.
+      // Write to another name first: the next start parses the file, and this process may be killed at any time.
       writeFileSync(`${pidsFile}.new`, pids);
       renameSync(`${pidsFile}.new`, pidsFile);
     };
@@ -286,7 +285,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   }
 }
 
-/** Answers every request with 503, so that clients retry instead of waiting. */
+/** Answers every request with 503, so that clients retry later instead of waiting. */
 function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
   return (request, response) => {
     request.resume();

@@ -31,7 +31,7 @@ const CONTEXT = {
   ...context,
   // Names each function's bundle in the template, as the CLI does.
   'aws:cdk:enable-asset-metadata': true,
-  // Nobody looks for the code that made a resource.
+  // Stack traces are not needed: nobody looks up the code that created a resource.
   'aws:cdk:disable-creation-stack-traces': true,
 };
 
@@ -39,16 +39,16 @@ const CONTEXT = {
 const KEPT_FOLDERS = 20;
 /** A process that uses a folder touches it once in this time, in ms. */
 const TOUCH_MS = 3_600_000;
-/** Further folders are removed when nothing has used them for this time, in ms. */
+/** Time, in ms, after which further folders are removed if nothing has used them. */
 const UNUSED_MS = 24 * TOUCH_MS;
 
 interface CachedFolder {
   readonly name: string;
-  /** When a process last used it, ms since epoch. */
+  /** When a process last used the folder, ms since epoch. */
   readonly usedMs: number;
 }
 
-/** Returns the cached folders to remove, so that each version of the sources does not leave its own for ever. */
+/** Returns the cached folders to remove, so that folders of old versions of the sources do not accumulate. */
 export function unusedFolders(folders: readonly CachedFolder[], nowMs: number): string[] {
   return folders
     .toSorted((a, b) => b.usedMs - a.usedMs)
@@ -88,15 +88,14 @@ export async function synthesize(
   const settingsJson = JSON.stringify(settings);
   const assembly = join(cacheDir, digest.update(settingsJson).digest('hex').slice(0, 16));
   if (existsSync(assembly)) return used(assembly);
-  // Written under another name first, so that the folder is always complete and two stacks may synthesize
-  // concurrently.
+  // Write to another name first, so that the folder is always complete and two stacks may synthesize concurrently.
   const output = `${assembly}.${process.pid}`;
   mkdirSync(output, { recursive: true });
   const child = spawn(process.execPath, ['--import', 'tsx', join('infra', 'app.ts')], {
     cwd: root,
     env: {
       ...process.env,
-      // Other settings of the same sources load the CDK as compiled for the first.
+      // Let later syntheses with other settings load the CDK as it was compiled for the first.
       NODE_COMPILE_CACHE: join(cacheDir, 'compiled'),
       BUNDLES: bundles,
       // The tests in test/infra check the templates of every stage. That takes longer than the synthesis.
@@ -126,7 +125,7 @@ export async function synthesize(
   return used(assembly);
 }
 
-/** Marks an assembly as used for as long as this process runs: its functions start from there. */
+/** Marks an assembly as used for as long as this process runs: its functions are started from this folder. */
 function used(assembly: string): string {
   touch(assembly);
   setInterval(() => touch(assembly), TOUCH_MS).unref();
@@ -137,7 +136,7 @@ function touch(folder: string): void {
   if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 }
 
-/** Another process may remove the folder at the same time. */
+/** The folder may be gone: another process may remove it at the same time. */
 function lastUse(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }

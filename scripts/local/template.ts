@@ -12,7 +12,7 @@ import { type Right, rightsOf } from './rights';
 export interface Stack {
   readonly functions: readonly FunctionResource[];
   readonly routes: readonly RouteResource[];
-  /** Functions that have a URL of their own. */
+  /** Functions that have their own URL. */
   readonly functionUrls: readonly FunctionUrlResource[];
   readonly mappings: readonly MappingResource[];
   readonly schedules: readonly ScheduleResource[];
@@ -158,7 +158,7 @@ export function readTemplates(templates: readonly Template[], assemblyDir: strin
 
 type Resolve = (value: unknown) => unknown;
 
-/** Evaluates intrinsic functions to names of the local stack's resources. */
+/** Evaluates CloudFormation's intrinsic functions to names of the local stack's resources. */
 function resolver(template: Template, exported: ReadonlyMap<string, () => unknown>): Resolve {
   const pseudo: Record<string, string> = {
     'AWS::Region': REGION,
@@ -307,7 +307,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     }),
     streams: ofType('AWS::Kinesis::Stream').map(({ logicalId, properties }) => ({
       logicalId,
-      // Only an on-demand stream has no shard count; Kinesis starts it with four.
+      // Only an on-demand stream has no shard count. Kinesis starts such a stream with four shards.
       shards: Number(properties.ShardCount ?? 4),
       retentionHours: Number(properties.RetentionPeriodHours ?? 24),
     })),
@@ -322,7 +322,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
 
 const PERIOD_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** Returns the ms of a rate such as `rate(5 minutes)`. */
+/** Returns the period of a rate such as `rate(5 minutes)`, in ms. */
 export function periodOf(expression: string, logicalId: string): number {
   const match = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression);
   if (match === null)

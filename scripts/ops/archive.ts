@@ -33,7 +33,7 @@ export interface ArchiveTotals {
 
 const MAX_IDLE_SLICES = 10;
 
-/** A time later than every day. */
+/** A time that is later than the end of any day. */
 const ALL_DAYS_MS = 8_640_000_000_000_000;
 
 type ArchiveCommandOptions = CommonOptions & {

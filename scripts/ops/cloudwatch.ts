@@ -29,11 +29,11 @@ const MAX_QUERIES = 500;
 const CALL_MS = 30_000;
 
 /**
- * The two calls to CloudWatch that a smoke test makes. They are signed with our own signer, because the SDK's
- * client would be a dependency for these two calls alone.
+ * The two calls to CloudWatch that a smoke test makes. They use our own signer, to avoid a dependency on the SDK's
+ * client for only two calls.
  */
 export class CloudWatch {
-  /** A client of another service, which finds region and credentials as every command does. */
+  /** A client of another service. It is used only to find region and credentials, as in all commands. */
   private readonly account = new LambdaClient({});
   private readonly sign = makeSigner('monitoring');
 

@@ -10,12 +10,12 @@ export interface CommandKey {
   readonly lifetimeMs: number;
 }
 
-/** Exit codes of a command that a signal ended, by the convention of shells. */
+/** Exit codes of a command that a signal has ended, as is customary in shells. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs work with an API key of its own. The key does not count towards a tenant's limit of two keys. It is revoked
- * at the end, and also when Ctrl-C ends the command.
+ * Runs work with its own API key. The key does not count towards a tenant's limit of two keys. It is revoked at the
+ * end, and also when Ctrl-C ends the command.
  */
 export async function withCommandKey<T>(
   functions: Functions,

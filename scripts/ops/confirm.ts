@@ -15,7 +15,7 @@ export const confirm: Confirm = (what) => confirmOn(process.stdin, process.stder
 /** A stream that may be a terminal. */
 type Terminal<T> = T & { readonly isTTY?: boolean };
 
-/** Asks on a terminal, as {@link confirm} does. Ctrl-C and Ctrl-D mean no. */
+/** Asks on a terminal, as {@link confirm} does. Ctrl-C and Ctrl-D count as no. */
 export async function confirmOn(
   input: Terminal<NodeJS.ReadableStream>,
   output: Terminal<NodeJS.WritableStream>,

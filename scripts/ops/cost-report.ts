@@ -21,10 +21,11 @@ import {
 import { table } from './table';
 
 /**
- * Factors of the other loads. Larger requests reduce per-request costs; more series share the fixed costs.
+ * Factors by which the report's further loads exceed the given load. Larger requests reduce the cost per sample, and
+ * more series share the fixed costs.
  */
 const LARGER = { requests: 4, series: 10 };
-/** Requests a second that AWS lets through for each unit of concurrency of a function with a URL. */
+/** Number of requests per second that AWS admits for each unit of concurrency of a function with a URL. */
 const URL_REQUESTS_PER_CONCURRENCY = 10;
 const LEAST_POST_CONCURRENCY = 100;
 /** AWS's default quota of concurrent executions. */
@@ -137,7 +138,7 @@ export function costReport(options: LoadOptions) {
     /** Costs if each host posts its own samples at every interval. */
     byHost: billOf(deployed, byHost),
     others: OTHERS,
-    /** Costs of other loads, which come closer to $6 per billion samples. */
+    /** Costs of the further loads, which come closer to $6 per billion samples. */
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
       otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),

@@ -48,7 +48,7 @@ export class StageCache implements Resharding {
   }
 
   /**
-   * Makes a replica of the first shard its primary, as if the primary had failed.
+   * Promotes a replica of the first shard to primary, as if the primary had failed.
    *
    * @see https://docs.aws.amazon.com/AmazonElastiCache/latest/APIReference/API_TestFailover.html
    */

@@ -8,7 +8,7 @@ export interface ImportSample {
   readonly value: number;
 }
 
-/** A field of a file is invalid. The message names the place, the field, its value and what is allowed. */
+/** A field of a file is invalid. The message has the place, the field, its value and the allowed values. */
 export class InvalidFieldError extends Error {
   override readonly name = 'InvalidFieldError';
 }
@@ -157,7 +157,7 @@ function jsonLabels(at: string, column: string, field: unknown): [string, string
         value === null ? [] : [[name, textOf(value)]],
       );
   } catch {
-    // The error below names the field.
+    // Ignore this error: the error below names the field.
   }
   throw new InvalidFieldError(`${at}: ${column} is ${shown(field)}, a JSON object of labels is expected`);
 }
@@ -210,7 +210,7 @@ export function epochMs(time: number | bigint): number | undefined {
   if (!Number.isFinite(number)) return undefined;
   const unit = LARGEST.findIndex((largest) => Math.abs(number) < largest);
   if (unit === -1) return Number(BigInt(time) / 1_000_000n);
-  // Round seconds with a fraction: as a float64, 1700000000.123 s is not exactly 1,700,000,000,123 ms.
+  // Round fractional seconds: as a float64, 1700000000.123 s is not exactly 1,700,000,000,123 ms.
   return [Math.round(number * 1000), Math.floor(number), Math.floor(number / 1000)][unit];
 }
 

@@ -46,7 +46,7 @@ export interface ImportTotals {
   readonly isDryRun: boolean;
 }
 
-/** Progress of an import, stored beside the imported file. */
+/** Progress of an import, stored next to the imported file. */
 interface Checkpoint {
   /** Hash of the file's size and time, and of the options that affect what is sent. */
   readonly of: string;
@@ -56,8 +56,8 @@ interface Checkpoint {
 
 const PROGRESS_MS = 5_000;
 /**
- * Attempts to send a batch while the stream or the function is unavailable, and the first delay between
- * attempts.
+ * Maximum number of attempts to send a batch while the stream or the function is unavailable. The constant below is the
+ * first delay between attempts.
  */
 const TRIES = 6;
 const DELAY_MS = 500;

@@ -6,7 +6,7 @@ interface Slice {
   readonly next?: unknown;
 }
 
-/** Invokes a function again and again until a command's work is done. Yields each slice of the work. */
+/** Invokes a function repeatedly until a command's work is done. Yields each slice of the work. */
 export async function* invokeInSlices<S extends Slice>(
   functions: Pick<Functions, 'invoke'>,
   name: FunctionName,

@@ -11,12 +11,12 @@ import {
 import { OperatorError } from './invoke';
 
 const LOOK_MS = 15_000;
-/** Longest time of a restore. AWS says that most take less than an hour. */
+/** Maximum duration of a restore. AWS says that most restores take less than an hour. */
 const RESTORE_MS = 2 * 3_600_000;
 
 /**
- * Restores a table to a new name, looks for an item in it, and deletes it. It first deletes what an
- * interrupted run has left under the new name.
+ * Restores a table to a new name, looks for an item in it, and deletes it. It first deletes the table that an
+ * interrupted run may have left under the new name.
  *
  * @returns seconds of the restore; undefined if the table has no point-in-time recovery
  * @throws {OperatorError} also when the restored table is empty

@@ -67,15 +67,15 @@ const ARCHIVED_METRIC = `${SMOKE_METRIC}.archived`;
 /** Records of the stream have approximate arrival times. */
 const ARRIVAL_SLACK_MS = 60_000;
 const LOOK_MS = 5_000;
-/** Longest time from a failover until its loss is repaired. */
+/** Maximum time from a failover until its loss is repaired, in ms. */
 const FAILOVER_MS = 20 * 60_000;
-/** Longest time until a value is in CloudWatch. */
+/** Maximum time until a value is in CloudWatch, in ms. */
 const METRICS_MS = 10 * 60_000;
 /** A metric has values if it had one in this time before the test, in ms. Some functions run once an hour. */
 const RECENT_MS = 3 * 3_600_000;
 const MAX_NAMED = 5;
 
-/** Runs the steps one after the other. A step that fails does not stop the others. */
+/** Runs the steps one after the other. If a step fails, the others still run. */
 export async function deepSteps(
   functions: Functions,
   api: TenantApi,

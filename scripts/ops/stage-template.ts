@@ -10,7 +10,7 @@ import type { Settings } from '../../shared/platform/settings';
 /** Settings, including `size`, as for `npx cdk deploy -c key=value`. */
 export type ContextSettings = Readonly<Record<string, string>>;
 
-/** A stage as one command deploys it. Every price and limit is computed for it. */
+/** A stage as one command deploys it. Every price and limit is computed for this stage. */
 export interface DeployedStage {
   readonly stage: string;
   /** Name of the preset behind the stage's settings; undefined if there is none. */
@@ -21,8 +21,8 @@ export interface DeployedStage {
 }
 
 /*
- * Figures of the templates, so that commands need not synthesize them for half a minute. test/infra/cost.test.ts
- * compares them with the synthesized templates.
+ * Figures of the templates. With them, commands need not synthesize the templates, which takes half a minute.
+ * test/infra/cost.test.ts compares them with the synthesized templates.
  */
 const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
   post: 1024,

@@ -17,7 +17,7 @@ export class TenantApi {
     return new TenantApi(apiUrlOf(options), apiKeyOf(options));
   }
 
-  /** @throws {OperatorError} when nothing answers */
+  /** @throws {OperatorError} when the server does not answer */
   async fetch(path: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
     return fetch(new URL(path, this.url), {
       ...init,

@@ -6,14 +6,14 @@ import type { Item } from './expressions';
 import type { Point } from './model';
 import type { Stage, Tenant } from './stage';
 
-/** A part's object is named by the count of the day and a random text (platform/keys.ts). */
+/** The name of a part's object: the day's count of announcements, and a random string (platform/keys.ts). */
 const PART_NAME = /(\d+-[\w-]{11})\.parquet$/;
 /** The first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
 const [FIRST_PART, PART_FIELDS] = [4, 5];
 /** Maximum number of days of a tenant to compare. */
 const DAYS_COMPARED = 3;
 
-/** Returns the keys of the archive's objects by the end of their names, which is unique. */
+/** Returns the keys of the archive's objects, by the last part of their names, which is unique. */
 export function archiveObjects({ world }: Stage): Map<string, string> {
   const keys = world.models.s3.keys.filter((key) => key.includes('/date=') && key.endsWith('.parquet'));
   return new Map(keys.map((key) => [PART_NAME.exec(key)?.[1] ?? key, key]));
@@ -31,7 +31,7 @@ export function* manifest(
 }
 
 /**
- * Reads some archived days of each tenant with an independent reader of Parquet, and compares them with the model. The
+ * Reads some archived days of each tenant with an independent Parquet reader, and compares them with the model. The
  * pipeline must be at rest.
  *
  * @returns the number of samples that the objects had

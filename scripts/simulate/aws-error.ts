@@ -1,4 +1,4 @@
-/** A refusal by a service, as a client gets it. */
+/** An error from a service, as a client receives it. */
 export class AwsError extends Error {
   override readonly name = 'AwsError';
 

@@ -4,8 +4,8 @@ import { table } from '../ops/table';
 import { type Bill, LINES, type MonthOfBill } from './bill';
 
 /**
- * Kinds of items that a new day or month adds to until the retention removes the oldest. Chunks are new at first,
- * until the oldest expire.
+ * Kinds of items whose number grows with each day or month until the retention removes the oldest. The number of chunks
+ * grows only at first, until the oldest expire.
  */
 const GROWS = new Set(['manifest', 'directory', 'rolled', 'rollups', 'index', 'usage']);
 /** Months after which every tier but the archive keeps its size. */

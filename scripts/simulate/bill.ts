@@ -24,7 +24,7 @@ export interface BillOptions {
   readonly load: { readonly series: number; readonly intervalMs: number };
   /** The simulated share of the load. */
   readonly sample: number;
-  /** Samples of a request. */
+  /** Number of samples of a request. */
   readonly batch: number;
   /** Number of graphs, each a day of one series, that are read in a month at the full load. */
   readonly reads: number;
@@ -33,7 +33,7 @@ export interface BillOptions {
   readonly report: (line: string) => void;
 }
 
-/** What each store of the sample holds at the end of a month. */
+/** Amount of data that each store holds for the sample at the end of a month. */
 interface Sizes {
   /** Without those of the empty server. */
   readonly memoryBytes: number;
@@ -43,7 +43,7 @@ interface Sizes {
   readonly objects: number;
   readonly archiveBytes: number;
   readonly rollupBytes: number;
-  /** Bytes of objects that were replaced or deleted, as long as the bucket keeps them. */
+  /** Bytes of replaced or deleted objects that the bucket still keeps. */
   readonly replacedBytes: number;
   /** Items by kind. */
   readonly kinds: Readonly<Record<string, number>>;
@@ -73,8 +73,8 @@ const MINUTES_OF_DAY = 1440;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 
 /**
- * Lines of a bill: their text, and the prices that make it up. The simulation counts these. For everything else the
- * forecast's figures stand.
+ * Lines of a bill that the simulation counts: their text, and the prices that they consist of. All other lines have the
+ * forecast's figures.
  */
 export const LINES: readonly (readonly [what: string, prices: readonly Price[]])[] = [
   ['API requests', ['httpRequest']],
@@ -89,10 +89,10 @@ export const LINES: readonly (readonly [what: string, prices: readonly Price[]])
 ];
 const COUNTED = LINES.flatMap(([, prices]) => prices);
 
-/** Functions that the simulation leaves out, so the compared forecast does, too. */
+/** Functions that the simulation leaves out. The forecast with which it is compared therefore leaves them out, too. */
 const ABSENT: readonly FunctionName[] = ['canary', 'evaluator'];
 
-/** Settings that the simulation takes from the priced stage. */
+/** Settings that the simulation copies from the priced stage. */
 const TAKEN = ['window', 'warmTtl', 'retention', 'archiveAfter'] as const;
 
 /** Runs a sample of a load for months, counts its billed units, and puts the forecast of the same load beside them. */
@@ -165,7 +165,7 @@ class Run {
     this.stage = new Stage(world, { hosts, series: 0 }, this.random);
   }
 
-  /** @param heartbeats invocations of the ingester without records, a day */
+  /** @param heartbeats number of invocations of the ingester without records per day */
   async all(heartbeats: number): Promise<void> {
     const { world, stage, options } = this;
     const meter = world.meter!;
@@ -255,7 +255,7 @@ class Run {
       const name = random.pick(data).labels.__name__!;
       const path = `/api/v0/hosts/${random.pick(hosts).id}/metrics?name=${name}&from=${to - 86_400}&to=${to}`;
       const { status } = await world.request('GET', path, key);
-      // Hosts have no metrics before their first post is in memory.
+      // Accept 404: hosts have no metrics until their first post is in memory.
       if (status !== 200 && status !== 404) throw new Error(`a read was answered ${status}`);
     }
   }

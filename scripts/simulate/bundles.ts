@@ -12,15 +12,15 @@ const root = join(__dirname, '..', '..');
  * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that
  * takes their place.
  *
- * The request handler is the seam, not each client's `send`: so the SDK's own retries, time limits and
- * parsing, and our direct calls, take part in the simulation, and one seam serves every service.
+ * The seam is the request handler, not each client's `send`. The SDK's own retries, time limits and parsing, and our
+ * direct calls, are therefore part of the simulation, and one seam serves every service.
  */
 const REPLACED: Readonly<Record<string, string>> = {
   '@smithy/node-http-handler': 'http',
   ioredis: 'redis',
 };
 
-/** Leaves requests unsigned, since the models check no signatures, and signing costs CPU. */
+/** Leaves requests unsigned, because the models do not check signatures, and signing costs CPU time. */
 const UNSIGNED: readonly SourceChange[] = [
   {
     file: 'shared/platform/signature.ts',

@@ -5,11 +5,13 @@ import type { Meter } from './meter';
 
 /** Decides which of DynamoDB's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface TableFreedoms {
-  /** Maximum number of items in the next page, possibly 0. Undefined: the page ends at a megabyte, as in DynamoDB. */
+  /**
+   * Maximum number of items in the next page, possibly 0. If undefined, the page ends at a megabyte, as in DynamoDB.
+   */
   pageItems(): number | undefined;
   /** Whether a key of a batch is returned as unprocessed. */
   isUnprocessed(): boolean;
-  /** Age of the state that an inconsistent read sees, ms; 0: the newest. */
+  /** Age of the state that an inconsistent read sees, ms; 0 for the newest state. */
   staleMs(): number;
 }
 
@@ -18,9 +20,9 @@ const NONE: TableFreedoms = { pageItems: () => undefined, isUnprocessed: () => f
 interface Row {
   readonly sk: string;
   item: Item;
-  /** Bytes of the item; 0 once it is deleted. */
+  /** Size of the item in bytes; 0 once it is deleted. */
   bytes: number;
-  /** The item before its last change; undefined: there was none. */
+  /** The item before its last change; undefined if there was none. */
   before: Item | undefined;
   changedMs: number;
   isDeleted: boolean;
@@ -28,13 +30,13 @@ interface Row {
 
 type Input = Given & Readonly<Record<string, unknown>>;
 
-/** The model keeps a deleted row this long, because a stale read may still return its item, ms. */
+/** How long the model keeps a deleted row, ms. A stale read may still return its item. */
 const GHOST_MS = 10_000;
 const PAGE_BYTES = 1_000_000;
 const MAX_ITEM_BYTES = 400_000;
 
 /**
- * A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Takes and gives
+ * A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Its input and output are
  * DynamoDB's JSON.
  */
 export class DynamoDbModel {
@@ -111,7 +113,7 @@ export class DynamoDbModel {
     return item === undefined ? {} : { Item: projected(input.ProjectionExpression as string, item, input) };
   }
 
-  /** Returns the item that a read sees. It may be old unless the read is consistent. */
+  /** Returns the item that a read sees. The item may be old unless the read is consistent. */
   private seen(input: Input, key: Item): Item | undefined {
     const row = this.find(input, key);
     return row && this.seenOf(row, input);
@@ -127,7 +129,7 @@ export class DynamoDbModel {
     const old = this.current(input, key);
     const isAllowed = this.allows(input, old);
     const item = isAllowed ? next(old) : undefined;
-    // A write whose condition fails is billed, too.
+    // A write whose condition fails is also billed.
     this.meterWrite(key, old, item);
     if (!isAllowed) throw this.refusal(input, old);
     this.store(input, key, item);
@@ -195,7 +197,7 @@ export class DynamoDbModel {
     return this.page(input, '', rows);
   }
 
-  /** Makes a page of rows that fulfil the key condition. The filter applies after the page is cut. */
+  /** Makes a page of rows that fulfil the key condition. The filter is applied after the page has been cut. */
   private page(input: Input, pk: string, rows: readonly Row[]): object {
     const most = Math.min(Number(input.Limit ?? Infinity), this.freedoms.pageItems() ?? Infinity);
     const found: Item[] = [];
@@ -213,7 +215,7 @@ export class DynamoDbModel {
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
     this.meter?.readItems(pk, bytes, input.ConsistentRead === true);
-    // The page after an empty one continues after the key of the request. Without such a key it cannot continue.
+    // If a page is empty, the next one continues after the key of the request. Without such a key, it cannot continue.
     const start = last ?? (input.ExclusiveStartKey as Item | undefined);
     const more = scanned < rows.length && start !== undefined;
     return {
@@ -246,7 +248,7 @@ export class DynamoDbModel {
     return { Responses, UnprocessedKeys };
   }
 
-  /** INSERT statements of PartiQL, each on its own. */
+  /** Executes INSERT statements of PartiQL, each independently. */
   private batchInsert(input: Input): object {
     const statements = input.Statements as { Statement: string; Parameters: Value[] }[];
     return {
@@ -279,7 +281,7 @@ export class DynamoDbModel {
     for (const [kind, part] of parts) {
       const key = (part.Key ?? part.Item) as Item;
       if (kind !== 'ConditionCheck') this.call(OPERATIONS[kind]!, part);
-      // A transaction bills each of its writes twice.
+      // Each write of a transaction is billed twice.
       this.meterWrite(key, undefined, this.current(part, key));
     }
     return {};
@@ -342,7 +344,7 @@ export class DynamoDbModel {
     if (rows.length === 0) partitions.delete(pk);
   }
 
-  /** Gives a row another item, or none. */
+  /** Replaces the item of a row, or removes it. */
   private set(row: Row, item: Item | undefined, bytes = 0): void {
     this.count += Number(item !== undefined) - Number(!row.isDeleted);
     this.bytes += bytes - row.bytes;
@@ -371,7 +373,10 @@ function indexOf(rows: readonly Row[], sk: string): number {
   return firstIndex(0, rows.length, (i) => compareTexts(rows[i]!.sk, sk) >= 0);
 }
 
-/** Returns the first index of a range that passes a test, if all later ones pass it, too; `to` if none does. */
+/**
+ * Returns the first index in the range that passes a test; `to` if none does. If an index passes, all later indexes
+ * must pass, too.
+ */
 function firstIndex(from: number, to: number, passes: (i: number) => boolean): number {
   while (from < to) {
     const middle = (from + to) >> 1;

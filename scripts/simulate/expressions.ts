@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { AwsError } from './aws-error';
 
 /**
- * DynamoDB's expressions, as far as the functions use them: comparisons, BETWEEN, IN, functions, AND, OR, NOT,
- * and updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
+ * The parts of DynamoDB's expressions that the functions use: comparisons, BETWEEN, IN, functions, AND, OR, NOT, and
+ * updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
  */
 
 /** A value in DynamoDB's JSON: one key, its type. Binary is base64. */
@@ -253,7 +253,7 @@ function present(value: Value | undefined): Value {
   return value;
 }
 
-/** Tests the order of two numbers or two texts. For other values, `test` gets 0 if they are equal, else NaN. */
+/** Tests the order of two numbers or two strings. For other values, `test` gets 0 if they are equal, else NaN. */
 function isOrdered(a: Value | undefined, b: Value | undefined, test: (order: number) => boolean): boolean {
   if (a === undefined || b === undefined) return false;
   if (a.N !== undefined && b.N !== undefined) return test(Number(a.N) - Number(b.N));
@@ -264,7 +264,7 @@ function isOrdered(a: Value | undefined, b: Value | undefined, test: (order: num
 /** Compares by UTF-8 bytes, as DynamoDB does. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
-  // UTF-16 and UTF-8 order texts alike unless one has surrogates, which are rare.
+  // UTF-16 and UTF-8 order strings alike unless one of them has surrogates, which are rare.
   if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : 1;
 }

@@ -3,30 +3,33 @@ import type { TableFreedoms } from './dynamodb';
 import type { StreamFreedoms } from './kinesis';
 import type { BucketFreedoms } from './s3';
 
-/** What happens to a call to AWS, beyond its answer. */
+/** A fault of a call to AWS. */
 export type CallFault = 'throttled' | 'failed inside' | 'answer lost' | 'connection lost' | undefined;
 
-/** Smaller shares for freedoms that cost much CPU: a new instance takes tens of ms. */
+/** Reduced shares for freedoms that are expensive to simulate: a new instance takes tens of ms. */
 const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.001 };
-/** Share of invocations that are killed, and the latest time of a kill, in ms after the start. */
+/** Share of invocations that are killed, and the maximum time from the start of an invocation to the kill, in ms. */
 const [KILLED_SHARE, KILL_WITHIN_MS] = [0.002, 60];
-/** Share of the invocations that stand still in the middle, as a virtual machine may, and the longest time. */
+/**
+ * Share of the invocations that pause in the middle, as a virtual machine may, and the maximum length of the pause, in
+ * ms.
+ */
 const [STALLED_SHARE, STALLED_MOST_MS] = [0.004, 840_000];
 const STALLED = new Set(['ingester', 'flusher', 'archiver', 'recovery']);
-/** Share of the invocations after which an instance is frozen, as Lambda mostly does. */
+/** Share of the invocations after which the instance is frozen, as Lambda usually does. */
 const FROZEN_SHARE = 0.5;
 /** Share of commands to memory whose connection is closed. */
 const CACHE_CUT_SHARE = 0.0005;
 const KILLED = new Set(['ingester', 'flusher', 'archiver', 'recovery', 'operator', 'importer']);
 
-/** An invocation stands still in the middle, as a virtual machine may. */
+/** A pause in the middle of an invocation, as a virtual machine may have. */
 export interface Stall {
   /** Time from its start, ms. */
   readonly afterMs: number;
   readonly forMs: number;
 }
 
-/** A service rejects or fails a share of all calls. */
+/** An outage: a service rejects or fails a share of all calls. */
 export interface Outage {
   readonly service: 'dynamodb' | 'kinesis' | 's3';
   readonly share: number;
@@ -34,7 +37,7 @@ export interface Outage {
 
 /** Decides when the models use the freedoms of AWS (faults/freedoms.json), and when invocations are killed. */
 export class Faults extends Freedoms {
-  /** The present outage, if there is one. */
+  /** The current outage, if there is one. */
   outage: Outage | undefined;
 
   override takes(name: FreedomName, share = SHARES[name]): boolean {
@@ -52,7 +55,7 @@ export class Faults extends Freedoms {
     return this.random.integer(1, KILL_WITHIN_MS);
   }
 
-  /** Draws whether an invocation stands still, possibly for longer than a lease lasts. */
+  /** Draws whether an invocation pauses, possibly for longer than a lease lasts. */
   stalls(name: string): Stall | undefined {
     if (!STALLED.has(name) || !this.draws('instance stalled', STALLED_SHARE)) return undefined;
     return {

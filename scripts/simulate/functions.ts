@@ -15,7 +15,7 @@ export type Invocation =
 
 /** The instances of one function. */
 class Pool {
-  /** Instances that wait for an invocation, the most recently used last. */
+  /** Idle instances, the most recently used last. */
   private readonly idle: Instance[] = [];
   private started = 0;
 
@@ -130,7 +130,7 @@ export class Functions {
   }
 
   /**
-   * Invokes a function at each period, sometimes late or twice.
+   * Invokes a function once in each period, sometimes late or twice.
    *
    * @param stretch how much longer the period is than in a deployed stage
    */

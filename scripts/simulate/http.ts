@@ -18,7 +18,7 @@ export interface SdkRequest {
 export interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
-  /** A stream only for objects, which the SDK reads as streams. */
+  /** A stream for objects, which the SDK reads as streams; bytes otherwise. */
   readonly body: Readable | Uint8Array;
 }
 
@@ -26,7 +26,7 @@ export interface SdkResponse {
 export interface Call {
   readonly service: 'dynamodb' | 'kinesis' | 's3' | 'lambda';
   readonly operation: string;
-  /** The key that the call concerns, for the trace. */
+  /** The key that the call concerns. It is shown in the trace. */
   readonly subject: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly request: SdkRequest;

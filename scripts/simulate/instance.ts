@@ -7,7 +7,7 @@ import * as zlib from 'node:zlib';
 import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
 
-/** Parameters of the function that contains a bundle: in the bundle they replace Node's global names. */
+/** Parameters of the function that contains a bundle. In the bundle, they replace Node's globals. */
 const NAMES = [
   'exports',
   'require',
@@ -37,7 +37,7 @@ export interface Zstd {
 type Handler = (event: unknown, context: object) => Promise<unknown>;
 export type Bundle = (...values: unknown[]) => void;
 
-/** Compiles a bundle once; each call is a new instance, with module variables of its own. */
+/** Compiles a bundle once; each call creates a new instance, with its own module variables. */
 export function compileBundle(file: string): Bundle {
   return compileFunction(readFileSync(file, 'utf8'), [...NAMES], { filename: file }) as unknown as Bundle;
 }
@@ -47,7 +47,7 @@ export interface InstanceOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly environment: Readonly<Record<string, string>>;
-  /** Error of its clock, ms. */
+  /** Error of the instance's clock, ms. */
   readonly clockSkewMs: number;
   /** Replacements of modules that reach the network, by the names in bundles.ts. */
   readonly network: (instance: Instance) => object;
@@ -57,10 +57,10 @@ export interface InstanceOptions {
 
 const requireReal = createRequire(__filename);
 
-/** Modules of Node that read no clock, draw nothing at random and reach nothing outside the process. */
+/** Node's modules that read no clock, draw no random numbers, and reach nothing outside the process. */
 const PURE_MODULES = new Set(['buffer', 'os', 'path', 'stream', 'util']);
 
-/** Functions of other modules that do none of it either. */
+/** Functions of other modules for which the same holds. */
 const PURE_FUNCTIONS = new Set(['net.isIP', 'net.isIPv4', 'net.isIPv6']);
 
 /**
@@ -92,12 +92,12 @@ export class Instance {
     this.handler = module.exports.handler;
   }
 
-  /** Runs later, unless the instance is killed before. */
+  /** Runs a callback later, unless the instance is killed before. */
   after(ms: number, run: () => unknown): Task {
     return this.options.scheduler.after(ms, () => this.run(run));
   }
 
-  /** Runs now, unless the instance was killed. A frozen instance runs it once it is used again. */
+  /** Runs a callback now, unless the instance was killed. A frozen instance runs it once it is used again. */
   run(run: () => unknown): unknown {
     if (!this.isAlive) return undefined;
     if (!this.isFrozen) return run();
@@ -105,7 +105,7 @@ export class Instance {
     return undefined;
   }
 
-  /** Lambda freezes an instance between two invocations, timers and connections included. */
+  /** Freezes the instance, including its timers and connections, as Lambda does between two invocations. */
   freeze(): void {
     this.isFrozen = true;
   }
@@ -201,7 +201,7 @@ export class Instance {
       case 'zlib':
         return { ...zlib, ...this.options.zstd };
       case 'fs/promises':
-        // The SDK looks for configuration files. Real files would be read in real time.
+        // The SDK looks for configuration files. Reading real files would take real time.
         return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };
       case 'console':
         return {
@@ -218,8 +218,8 @@ export class Instance {
 }
 
 /**
- * Returns a module of Node that a bundle may load, and none of whose functions it may call. Such a call could give
- * another result each time, so the same seed would not give the same run.
+ * Returns a stub of a Node module. A bundle may load it, but not call its functions, because a call could give a
+ * different result each time, so that the same seed would not give the same run.
  */
 function withoutCalls(name: string): object {
   return new Proxy(requireReal(name) as object, {
@@ -237,8 +237,8 @@ function withoutCalls(name: string): object {
 }
 
 /**
- * The signal of `AbortSignal.timeout`. It needs a task only while somebody listens: most calls are answered long
- * before, and otherwise a third of all tasks would be deadlines.
+ * The signal of `AbortSignal.timeout`. It has a task only while it has a listener. Most calls are answered long before
+ * their deadline, and otherwise a third of all tasks would be deadlines.
  */
 class Deadline {
   private readonly atMs: number;

@@ -2,34 +2,34 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { archiveObjects, manifest } from './archive';
 import { RETENTION_MS, type Stage } from './stage';
 
-/** A condition that always holds. */
+/** A condition that must always hold. */
 export interface Invariant {
   readonly name: string;
-  /** Whether the condition holds only some hours after the faults have ended. */
+  /** Whether the condition must hold only some hours after the faults have ended. */
   readonly isForCalm?: boolean;
   /**
-   * Returns what is wrong.
+   * Returns descriptions of violations.
    *
    * @param keys the keys in memory
    */
   check(stage: Stage, keys: readonly string[]): Promise<readonly string[]> | readonly string[];
 }
 
-/** Time within which an object that no commit names is removed, whether or not a commit named it before, ms. */
+/** Maximum time until an object that no commit names is removed, ms, whether or not an earlier commit named it. */
 const OBJECT_GRACE_MS = 2 * DAY_MS;
-/** Time within which every store drops a deleted tenant, ms: two sweeps, faults included. */
+/** Maximum time until every store has dropped a deleted tenant, ms: two sweeps, with allowance for faults. */
 const ERASED_WITHIN_MS = 6 * HOUR_MS;
 /** Maximum age of samples in a tier, in minutes: the retention, and some days until removed data is gone. */
 const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
 /** Maximum size, in bytes, of a sample with its rollups, and of all other data in an object and in an item. */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /**
- * Time within which an expired lease is removed, ms. If a flush fails, the window keeps the expired lease until
- * it is due: up to an hour and a half after its first write.
+ * Maximum time until an expired lease is removed, ms. If a flush fails, the window keeps the expired lease until it is
+ * due: up to an hour and a half after its first write.
  */
 const LEASE_MS = 3 * HOUR_MS;
 
-/** A part's object is named by the count of the day and a random text (platform/keys.ts). */
+/** The name of a part's object: the day's count of announcements, and a random string (platform/keys.ts). */
 const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
 
 const INVARIANTS: readonly Invariant[] = [
@@ -72,7 +72,7 @@ const INVARIANTS: readonly Invariant[] = [
       };
       for (const key of stage.world.models.s3.keys) look('object', key);
       for (const key of keys) look('memory', key);
-      // A deleted tenant keeps its item in this list, so that its name is never used again.
+      // Skip this list: a deleted tenant keeps its item there, so that its name is never used again.
       for (const { pk, sk } of stage.world.models.dynamodb.items())
         if (pk?.S !== 'tenants') look('item', `${pk?.S} ${sk?.S}`);
       return left.slice(0, 5);
@@ -120,7 +120,7 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Checks the invariants and reports what is wrong. */
+/** Checks the invariants and reports violations. */
 export async function checkInvariants(stage: Stage, isCalm: boolean): Promise<void> {
   const keys = await stage.world.memory.keys();
   for (const { name, isForCalm, check } of INVARIANTS) {

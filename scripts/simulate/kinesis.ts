@@ -12,12 +12,12 @@ export interface StreamFreedoms {
 interface Shard {
   readonly id: string;
   /**
-   * First of the shard's range of sequence numbers. The ranges of two shards do not show which records are
+   * The first sequence number of the shard's range. The order of two shards' ranges does not show which records are
    * older.
    */
   readonly base: bigint;
   readonly records: ShardRecord[];
-  /** Records that the stream has forgotten. */
+  /** Number of records that the stream has dropped. */
   forgotten: number;
 }
 
@@ -27,7 +27,7 @@ const [FIRST_NUMBER, RANGE] = [10n ** 55n, 10n ** 40n];
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** A model of one Kinesis stream with a fixed number of shards. Takes and gives Kinesis' JSON. */
+/** A model of one Kinesis stream with a fixed number of shards. Its input and output are Kinesis' JSON. */
 export class KinesisModel {
   readonly shards: readonly Shard[];
 
@@ -65,20 +65,20 @@ export class KinesisModel {
     }
   }
 
-  /** Records of a shard from a position on. */
+  /** Returns the records of a shard from a position on. */
   from(shardId: string, position: number): readonly ShardRecord[] {
     const { records, forgotten } = this.shardOf(shardId);
     return records.slice(Math.max(0, position - forgotten));
   }
 
-  /** Position of the first record that arrived at a time or later. */
+  /** Returns the position of the first record that arrived at a time or later. */
   positionAt(shardId: string, timeMs: number): number {
     const { records, forgotten } = this.shardOf(shardId);
     const i = records.findIndex(({ arrivalMs }) => arrivalMs >= timeMs);
     return forgotten + (i < 0 ? records.length : i);
   }
 
-  /** Forgets records that arrived before a time. */
+  /** Drops records that arrived before a time. */
   forget(beforeMs: number): void {
     for (const shard of this.shards) {
       const young = shard.records.findIndex(({ arrivalMs }) => arrivalMs >= beforeMs);

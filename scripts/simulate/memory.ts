@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import type { Scheduler } from './scheduler';
 
-/** What the server says about itself: the identity of the simulated primary. */
+/** Key of the simulated primary's identity, which the server reports about itself. */
 const INFO = 'simulated:info';
-/** When keys expire, in virtual time. */
+/** Key of the times, in virtual time, at which keys expire. */
 const EXPIRY = 'simulated:expiry';
 
 /**
- * Lua that is inserted after the first line of each script. Its `redis` gives the script the virtual time, which is
- * in the last two arguments, the replication id of the simulated primary, and times to live in virtual time.
+ * Lua that is inserted after the first line of each script. Its variable `redis` gives the script the virtual time
+ * (which is in the last two arguments), the replication id of the simulated primary, and times to live in virtual time.
  */
 const PRELUDE = `
 local server = redis
@@ -37,8 +37,8 @@ export interface Command {
 }
 
 /**
- * The memory tier: a real Valkey, whose scripts see the virtual clock. One connection sends every command, one
- * after the other, so the same seed gets the same answers.
+ * The memory tier: a real Valkey, whose scripts see the virtual clock. A single connection sends all commands, one
+ * after the other, so that the same seed gets the same answers.
  */
 export class Memory {
   private readonly redis: Redis;
@@ -62,14 +62,14 @@ export class Memory {
   }
 
   /**
-   * Ends the primary. After a while another primary serves.
+   * Ends the primary. After a while, another primary serves.
    *
-   * @param lagMs how far the replica lags; undefined: there is no replica, and everything is gone
+   * @param lagMs lag of the replica; undefined if there is no replica, so that everything is lost
    */
   failover(lagMs: number | undefined, downMs: number): Promise<void> {
     const { scheduler } = this;
     return new Promise((resolve) => {
-      // The replica has everything until now. It lacks the commands from now until the primary ends.
+      // The replica has all commands until now. It lacks those from now until the primary ends.
       scheduler.after(0, async () => {
         const copy = lagMs === undefined ? [] : await this.copy();
         scheduler.after(lagMs ?? 0, () => {
@@ -94,7 +94,7 @@ export class Memory {
     return copy;
   }
 
-  /** Defines a script, as a client does. */
+  /** Defines a Lua script, as a client does. */
   define(name: string, lua: string): void {
     if (name in this.redis) return;
     for (const each of [name, `${name}Buffer`]) this.scripts.add(each);
@@ -102,7 +102,7 @@ export class Memory {
     this.redis.defineCommand(name, { lua: [first, PRELUDE, ...rest].join('\n') });
   }
 
-  /** Runs a command. A name that ends in `Buffer` answers bytes in place of texts. */
+  /** Runs a command. If its name ends in `Buffer`, the answer has bytes instead of strings. */
   async call({ name, args }: Command): Promise<unknown> {
     if (this.isDown) throw new Error('Connection is closed.');
     if (name === 'info') return this.info;
@@ -122,17 +122,17 @@ export class Memory {
     return this.redis.unlink(...keys);
   }
 
-  /** All keys, without those of the simulation. */
+  /** Returns all keys, except those of the simulation. */
   async keys(): Promise<readonly string[]> {
     return (await this.redis.keys('*')).filter((key) => !key.startsWith('simulated:')).sort();
   }
 
-  /** Bytes that the server has allocated. */
+  /** Returns the number of bytes that the server has allocated. */
   async usedBytes(): Promise<number> {
     return Number(/^used_memory:(\d+)/m.exec(await this.redis.info('memory'))?.[1]);
   }
 
-  /** The fields of a hash. */
+  /** Returns the fields of a hash. */
   fields(key: string): Promise<Record<string, string>> {
     return this.redis.hgetall(key);
   }

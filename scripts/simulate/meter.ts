@@ -25,7 +25,7 @@ const KINDS_OF_SERIES = new Set([
 interface MeterOptions {
   /** The simulated share of the load, such as 0.001. */
   readonly sample: number;
-  /** How much rarer than in a deployed stage a function is invoked by its schedule. */
+  /** For each function, the factor by which its schedule invokes it less often than in a deployed stage. */
   readonly stretchOf: (name: FunctionName) => number;
 }
 
@@ -37,11 +37,11 @@ interface MeterOptions {
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/capacity-mode.html
  */
 export class Meter {
-  /** The function whose call the models answer now. */
+  /** The function whose call the models are answering. */
   caller: FunctionName | undefined;
   /**
-   * Records of a request of the full load for each record of the sample's requests. A sample has so few hosts that
-   * chance decides in how many partitions the hosts of a request lie.
+   * Ratio of the number of records per request at the full load to that of the sample. The ratio is needed because a
+   * sample has so few hosts that the number of partitions of a request is a matter of chance.
    */
   recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};
@@ -53,20 +53,20 @@ export class Meter {
     private readonly options: MeterOptions,
   ) {}
 
-  /** A request to the API, and the invocation that answers it. */
+  /** Counts a request to the API, and the invocation that answers it. */
   request(): void {
     this.addOfLoad('httpRequest', 1);
     this.addOfLoad('invocation', 1);
   }
 
-  /** An invocation by a schedule that stands for a number of deployed ones. */
+  /** Counts a scheduled invocation, which represents several invocations of a deployed stage. */
   tick(invocations: number): void {
     this.add('invocation', invocations);
   }
 
   record(bytes: number): void {
     const units = putUnitsOf(bytes);
-    // The heartbeat of a shard is put at each tick, at any load.
+    // A shard gets a heartbeat at each tick, at any load.
     if (this.caller === 'recovery') this.add('streamUnit', units * this.stretch);
     else this.addOfLoad('streamUnit', units * this.recordsShare);
   }
@@ -77,11 +77,11 @@ export class Meter {
    * @param bytes size of all items that the read looked at, before its filter
    */
   readItems(pk: string, bytes: number, isConsistent: boolean): void {
-    // A tenant's list of sources has the same number of partition keys at any load, and more items in each.
+    // A tenant's list of sources has the same number of partition keys at any load, but more items in each.
     const isList = kindOf(pk) === LIST_OF_SOURCES;
     const looked = isList ? bytes / this.options.sample : bytes;
     const units = Math.max(1, Math.ceil(looked / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
-    // The archiver finds a day without chunks at any load. The flusher looks for each window.
+    // The archiver finds days without chunks at any load. The flusher, in contrast, makes a look-up for each window.
     const isEmptyDay = this.caller !== 'flusher' && kindOf(pk) === CHUNKS && bytes === 0;
     const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay && !isList);
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
@@ -116,7 +116,7 @@ export class Meter {
     this.replaced.push({ goneMs: this.now() + REPLACED_DAYS * DAY_MS, bytes });
   }
 
-  /** Counts what is stored for a share of a month. */
+  /** Counts the storage used during a share of a month. */
   store(share: number, items: Iterable<readonly [pk: string, bytes: number]>, objectBytes: number): void {
     let bytes = 0;
     for (const [pk, itemBytes] of items)
@@ -126,13 +126,13 @@ export class Meter {
     this.addOfLoad('coldGbMonth', (share * (objectBytes + this.replacedBytes)) / GB);
   }
 
-  /** Bytes of versions that the bucket still keeps. */
+  /** Bytes of replaced and deleted versions that the bucket still keeps. */
   get replacedBytes(): number {
     while (this.replaced.length > 0 && this.replaced[0]!.goneMs <= this.now()) this.replaced.shift();
     return this.replaced.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Returns what was counted since the last call. */
+  /** Returns the units counted since the last call. */
   take(): Billed {
     const taken = billedOf([this.counted]);
     this.counted = {};
@@ -141,7 +141,7 @@ export class Meter {
 
   private addForItems(price: Price, units: number, pk: string, isOfLoad: boolean): void {
     if (isOfLoad) this.addOfLoad(price, units);
-    // The state of recovery is read and written at each tick. Other items change when there is work.
+    // The state of recovery is read and written at each tick. Other items change only when there is work.
     else if (pk.startsWith(metaKeys.recovery)) this.add(price, units * this.stretch);
     else this.add(price, units);
   }

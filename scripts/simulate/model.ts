@@ -1,21 +1,21 @@
 import { DAY_MS } from '../../shared/model/duration';
 
 /**
- * Knows every operation that was sent, and so every answer that the pipeline may give. Operations have the order
- * that clients see: an operation that ended before another began came first.
+ * Records every operation that was sent, and derives from them every answer that the pipeline may give. Operations are
+ * ordered as clients see them: an operation that ended before another began came first.
  */
 
 /** One request. All its samples share this object. */
 export interface Request {
   readonly sent: number;
-  /** Position of its answer; Infinity while the request may still arrive. */
+  /** Position of the request's answer; Infinity while the request may still arrive. */
   ended: number;
   outcome: 'acknowledged' | 'refused' | 'unknown';
 }
 
 /**
- * What one request did to one sample. A deletion has no value. All usual samples of a request share one list of
- * one attempt (see {@link SeriesDay.states}), since most samples are posted once.
+ * The effect of one request on one sample. A deletion has no value. All usual samples of a request share a list with
+ * one attempt (see {@link SeriesDay.states}), because most samples are posted only once.
  */
 interface Attempt {
   readonly value: number | 'usual' | undefined;
@@ -29,7 +29,7 @@ interface SeriesDay {
    * ago. A higher number stands for a request that posted the usual value and was the only attempt.
    */
   readonly states: Uint16Array;
-  /** All attempts at a minute, by minute of the day. Minutes that `states` describes completely are absent. */
+  /** All attempts at a minute, by minute of the day. Minutes that are completely described by `states` are absent. */
   readonly attempts: Map<number, readonly Attempt[]>;
 }
 
@@ -58,8 +58,8 @@ export interface Point {
 }
 
 /**
- * An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. It keeps no samples,
- * since a million objects that live for long cost the garbage collector seconds.
+ * An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. It does not hold
+ * samples, because a million long-lived objects would cost the garbage collector seconds.
  */
 interface Pending {
   readonly dueMs: number;
@@ -69,7 +69,7 @@ interface Pending {
   readonly times: Uint32Array;
 }
 
-/** What a request does to one sample: a new value, or none after a deletion. */
+/** The effect of a request on one sample: a new value, or no value after a deletion. */
 interface Change {
   readonly series: Series;
   readonly time: number;
@@ -78,12 +78,12 @@ interface Change {
 
 const DAY_S = DAY_MS / 1000;
 const DAY_MINUTES = 1440;
-/** After this time a request without an answer can no longer arrive, and every read sees the answered ones, ms. */
+/** Time, in ms, after which an unanswered request can no longer arrive, and every read sees the answered requests. */
 export const SETTLED_MS = 45 * 60_000;
 
 /**
- * The usual value of a minute, so that the model need not store it. A multiple of 1/4, so sums are exact; few
- * digits, since each is printed and parsed several times.
+ * The usual value of a minute. Because it is computed, the model need not store it. It is a multiple of 1/4, so that
+ * sums are exact, and has few digits, because it is printed and parsed several times.
  */
 export function usualValue({ seed }: Series, time: number): number {
   return (Math.imul(seed ^ (time / 60), 0x9e3779b1) >>> 18) / 4;
@@ -99,17 +99,17 @@ export class Model {
 
   constructor(private readonly now: () => number) {}
 
-  /** A moment in the order of operations. */
+  /** The current position in the order of operations. */
   get moment(): number {
     return this.clock;
   }
 
-  /** Notes a request that posts samples. @returns a function to call with its outcome */
+  /** Records a request that posts samples. @returns a function to call with its outcome */
   sending(samples: readonly Sample[]): (outcome: Request['outcome']) => void {
     return this.note(samples);
   }
 
-  /** Notes a request that deletes what a series has in a range of seconds, both ends inclusive. */
+  /** Records a request that deletes the samples of series in a range of seconds, both ends inclusive. */
   deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
     const changes: Change[] = [];
     for (const series of all)
@@ -156,7 +156,7 @@ export class Model {
     };
   }
 
-  /** Replaces attempts that are final by their result, so that the model stays small. */
+  /** Replaces final attempts by their result, so that the model stays small. */
   settle(): void {
     const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
     for (const { request, series, times } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
@@ -247,8 +247,8 @@ function valueIn({ value }: Attempt, usual: number): number | undefined {
 }
 
 /**
- * The values that a sample may have. Requests that overlapped may have arrived in any order. One that was
- * acknowledged before another was sent cannot win once the later one is acknowledged, too.
+ * Returns the values that a sample may have. Overlapping requests may have arrived in any order. A request that was
+ * acknowledged before another was sent cannot win once the later one has also been acknowledged.
  */
 function outcomes(
   attempts: readonly Attempt[],
@@ -268,10 +268,13 @@ function outcomes(
   return { values, mayBeMissing: lastSent === -Infinity || values.has(undefined) };
 }
 
-/** Returns the only value that a sample can have after these attempts, `nothing` for none; undefined if there are several. */
+/**
+ * Returns the only value that a sample can have after these attempts, `nothing` if it has none; undefined if several
+ * values are possible.
+ */
 function resultOf(attempts: readonly Attempt[], usual: number): 'usual' | 'nothing' | undefined {
   const [first] = attempts;
-  // A short way for most samples, which are posted once.
+  // A short cut for most samples, which are posted only once.
   if (attempts.length === 1 && first!.request.outcome === 'acknowledged' && first!.value === 'usual')
     return 'usual';
   const { values, mayBeMissing } = outcomes(attempts, usual, Infinity);

@@ -1,14 +1,14 @@
 import type { FunctionName } from '../../shared/platform/names';
 import type { SourceChange } from './source-changes';
 
-/** A bug that bundling adds to the functions, to show that the simulation finds it. */
+/** A bug that is added to the functions' bundles, to show that the simulation finds it. */
 export interface PlantedBug {
   readonly changes: readonly SourceChange[];
   /** Functions that get the bug. @default all */
   readonly functions?: readonly FunctionName[];
 }
 
-/** Bugs by name. The code of the product never has them. */
+/** Bugs by name. The product's code never contains them. */
 export const PLANTED: Readonly<Record<string, PlantedBug>> = {
   'sequence numbers compared across shards': {
     changes: [

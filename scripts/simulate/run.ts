@@ -55,21 +55,21 @@ export interface SimulationResult {
   readonly secondsPerDay: number;
 }
 
-/** A year whose February has 29 days. Midnight, UTC. */
+/** Start of the simulation: midnight UTC, in a year whose February has 29 days. */
 const START_MS = Date.UTC(2028, 1, 26);
-/** After the faults have ended, everything comes to rest within this time, ms. */
+/** Maximum time, in ms, until everything has come to rest after the faults have ended. */
 const REST_MS = 8 * HOUR_MS;
 
-/** The archiver has archived a day this long after its end, ms: `archiveAfter` is six hours. */
+/** Maximum time from the end of a day until it has been archived, ms. `archiveAfter` is six hours. */
 const ARCHIVED_AFTER_MS = 7 * HOUR_MS;
 
 /** Time between two checks of the invariants, ms. */
 const LOOK_MS = HOUR_MS;
 
-/** Everybody who acts, by name, in the order of the help. */
+/** All actors, in the order in which the help lists them. */
 export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...READERS, ...STORMS];
 
-/** Runs the pipeline for virtual days, and compares what it answers with what it acknowledged. */
+/** Runs the pipeline for a number of virtual days, and compares its answers with the samples that it acknowledged. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = await startWorld(options, START_MS, options.onTrace);
   try {
@@ -153,12 +153,12 @@ class Run {
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));
     await this.compareAll();
-    // The schedule checks an older day only once a day, so it may not have archived the last imports yet.
+    // The archiver checks older days only once a day, so it may not have archived the last imports yet.
     await stage.sleep(DAY_MS);
     this.parquetSamples = await compareArchive(stage, new Random(options.seed), ARCHIVED_AFTER_MS);
   }
 
-  /** Looks at the stores while no task runs. */
+  /** Runs `look`, which inspects the stores, while no task runs. */
   private atRest(look: () => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.world.scheduler.after(0, async () => {
@@ -170,7 +170,7 @@ class Run {
 
   private async actOften(actor: Actor): Promise<void> {
     const { stage, world } = this;
-    // Each actor has a generator of its own, so it draws the same numbers when another is left out.
+    // Each actor has its own random generator, so it draws the same numbers even if another actor is left out.
     const random = new Random(
       createHash('sha256').update(`${this.options.seed} ${actor.name}`).digest().readUInt32BE(),
     );
@@ -189,7 +189,7 @@ class Run {
     }
   }
 
-  /** Removes samples from the model that are past the retention, so that a year fits into memory. */
+  /** Removes samples that are past the retention from the model, so that a year fits into memory. */
   private forget(): void {
     const { stage } = this;
     for (const { hosts, retentionMs } of stage.tenants)
@@ -197,7 +197,7 @@ class Run {
         for (const each of series) stage.model.forget(each, (stage.nowMs - retentionMs) / 1000 - 3 * 86_400);
   }
 
-  /** Compares every host with the model: its last hours, and some earlier ones. */
+  /** Compares every host with the model: its last hours, and some earlier hours. */
   private async compareAll(): Promise<void> {
     const { stage } = this;
     const random = new Random(this.options.seed);

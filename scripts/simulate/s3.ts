@@ -5,7 +5,7 @@ import type { Meter } from './meter';
 
 /** Decides which of S3's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface BucketFreedoms {
-  /** Maximum number of keys in the next page. Undefined: as many as requested. */
+  /** Maximum number of keys in the next page. Undefined for as many as requested. */
   pageKeys(): number | undefined;
   /** Whether a conditional PUT fails because of a concurrent PUT. */
   isConflict(): boolean;
@@ -66,7 +66,7 @@ export class S3Model {
   call(request: S3Request): S3Answer {
     const answered = this.respond(request);
     const { method, key, body } = request;
-    // S3 bills a list as it bills a write, and a deletion not at all.
+    // S3 bills a list like a write, and does not bill deletions.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
       this.meter?.putObject(body.length);
     else if (method !== 'DELETE') this.meter?.getObject(key, answered.body.length, request.headers.range);

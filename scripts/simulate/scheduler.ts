@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../faults/random';
 
-/** Characters of the trace that are hashed at once. */
+/** Number of characters of the trace that are hashed at once. */
 const UNHASHED_MOST = 65_536;
 
 /** An action that runs at a virtual time. */
@@ -14,15 +14,18 @@ export interface Task {
 }
 
 /**
- * A virtual clock, and everything that waits for it. Tasks run one at a time; time jumps from one task to the
- * next. The seed decides the order of tasks of the same time.
+ * A virtual clock, and the tasks that wait for it. Tasks run one at a time, and time jumps from one task to the next.
+ * The seed decides the order of tasks that are due at the same time.
  */
 export class Scheduler {
   readonly random: Random;
   private readonly ties: Random;
   private readonly heap: Task[] = [];
   private readonly hash = createHash('sha256');
-  /** Lines that are not in the hash yet. Few long updates of the hash cost less than many short ones. */
+  /**
+   * Lines that have not been hashed yet. They are collected because a few long updates of the hash cost less than many
+   * short ones.
+   */
   private unhashed = '';
   private current: number;
   private ran = 0;

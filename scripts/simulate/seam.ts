@@ -36,8 +36,8 @@ const FAILED = {
 } satisfies Record<Call['service'], AwsError>;
 
 /**
- * Connects instances to the models. A call of an instance becomes a task: it is done, and answered, after a
- * time that the seed decides.
+ * Connects instances to the models. A call of an instance becomes a task, which is executed and answered after a time
+ * that the seed decides.
  */
 export class Seam {
   /** Number of calls by service and operation. */
@@ -87,10 +87,11 @@ export class Seam {
     return new Promise((resolve, reject) => {
       const abort = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));
       signal?.addEventListener('abort', abort);
-      // A request that was sent arrives even if its sender is killed meanwhile. Then nobody gets its answer.
+      // A request that was sent arrives even if its sender is killed in the meantime. In that case, nobody receives the
+      // answer.
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(call.service, isConditional(call));
-        // Lambda answers when the invoked function ends. Until then other tasks run, so this one does not wait.
+        // Lambda answers when the invoked function ends. Other tasks must run until then, so this task does not wait.
         if (this.meter !== undefined) this.meter.caller = name;
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
         const answered = (response: SdkResponse | undefined) => {

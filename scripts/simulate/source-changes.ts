@@ -8,7 +8,7 @@ const root = join(__dirname, '..', '..');
 export interface SourceChange {
   /** Path in the repository. */
   readonly file: string;
-  /** A text that the file has once. */
+  /** A text that occurs exactly once in the file. */
   readonly from: string;
   readonly to: string;
 }

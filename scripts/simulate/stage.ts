@@ -23,20 +23,20 @@ export interface Tenant {
   partitions: number;
   retentionMs: number;
   /**
-   * Samples before this time, in seconds, are not expected: at some moment they were older than the retention,
-   * so the archiver may have removed them.
+   * Samples before this time, in seconds, are not expected: they have been older than the retention at some time, so
+   * the archiver may have removed them.
    */
   goneBeforeS: number;
   deletedMs: number | undefined;
 }
 
-/** The stage's retention in the simulation, and the shortest that a tenant may have, ms. */
+/** The stage's retention in the simulation, and the minimum retention of a tenant, ms. */
 export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
 /** Line protocol joins a measurement and a field by `_` to the name of a series. */
 const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
-/** Time within which a request succeeds if it is retried, replays included, ms. */
+/** Maximum time until a request succeeds if it is retried, even during a replay, ms. */
 const ANSWERS_WITHIN_MS = 3 * 3_600_000;
 const MOST_RETRY_MS = 60_000;
 /** Maximum number of samples in one request. */
@@ -49,7 +49,7 @@ export interface StageOptions {
   readonly series: number;
 }
 
-/** What actors work with: the pipeline's API and operator commands, and the model of what they did. */
+/** The tools of actors: the pipeline's API, operator commands, and the model of the operations so far. */
 export class Stage {
   readonly model: Model;
   readonly tenants: Tenant[] = [];
@@ -76,7 +76,7 @@ export class Stage {
     return this.world.scheduler.sleep(ms);
   }
 
-  /** Sleeps in short parts, so that the simulation can end before a long sleep does. */
+  /** Sleeps in short parts, so that the simulation can end during a long sleep. */
   async rest(ms: number): Promise<void> {
     for (let left = Math.max(1, ms); left > 0 && !this.isEnding; left -= REST_PART_MS)
       await this.sleep(Math.min(left, REST_PART_MS));
@@ -86,7 +86,7 @@ export class Stage {
     this.flaws.push(`${new Date(this.nowMs).toISOString()} ${what}`);
   }
 
-  /** Notes in the trace what an actor does. */
+  /** Records an actor's action in the trace. */
   note(what: string): void {
     this.world.scheduler.trace(`actor ${what}`);
   }
@@ -121,8 +121,7 @@ export class Stage {
   }
 
   /**
-   * @param kept the key in use. When the tenant has too many keys, because answers were lost, its other keys are
-   * revoked
+   * @param kept the key in use. If the tenant has too many keys because answers were lost, its other keys are revoked
    */
   async createKey(tenant: string, kept = ''): Promise<string> {
     for (;;) {
@@ -137,7 +136,7 @@ export class Stage {
   async createHost(tenant: Tenant): Promise<void> {
     const name = `host-${this.made++}`;
     const created = await this.insist<{ id: string }>(tenant, 'POST', '/api/v0/hosts', { name, meta: {} });
-    // The tenant was deleted meanwhile.
+    // The tenant was deleted in the meantime.
     if (created === undefined) return;
     const { id } = created;
     const series = Array.from(
@@ -153,7 +152,7 @@ export class Stage {
     tenant.hosts.push(host);
   }
 
-  /** The samples that a host takes in a span, both ends inclusive, in seconds. */
+  /** Returns the samples that a host takes in a span, in seconds, both ends inclusive. */
   usual({ series }: Host, fromS: number, toS: number): Sample[] {
     const samples: Sample[] = [];
     for (let time = fromS; time <= toS; time += 60)
@@ -161,7 +160,7 @@ export class Stage {
     return samples;
   }
 
-  /** Posts samples until they are acknowledged, a few thousand a request. */
+  /** Posts samples until they are acknowledged, a few thousand in each request. */
   async post(tenant: Tenant, samples: readonly Sample[]): Promise<void> {
     for (let i = 0; i < samples.length; i += MOST_SAMPLES) {
       const part = samples.slice(i, i + MOST_SAMPLES);
@@ -192,7 +191,7 @@ export class Stage {
     const sinceMs = this.nowMs;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
       const { status, body } = await this.world.request(method, path, tenant.key, sent);
-      // PromQL answers with what it has, and warns, where other reads answer 503.
+      // PromQL answers with the available samples and a warning in cases in which other reads answer 503.
       const isPartial = status === 200 && (body as { warnings?: unknown }).warnings !== undefined;
       if (status === 200 && !isPartial) return body as Answer;
       if (status === 404) return undefined;
@@ -237,7 +236,7 @@ function linesOf(samples: readonly Sample[]): string {
   return lines.join('\n');
 }
 
-/** Samples as Mackerel's JSON. */
+/** Formats samples as Mackerel's JSON. */
 function pointsOf(samples: readonly Sample[]): object {
   return samples.map(({ series: { hostId, name }, time, value }) => ({ hostId, name, time, value }));
 }

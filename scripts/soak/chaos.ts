@@ -18,7 +18,7 @@ export interface ChaosDependencies {
 
 /** An active fault. */
 interface Started {
-  /** Returns how often the fault had an effect. */
+  /** Returns the number of times that the fault had an effect. */
   hits(): number;
   /** Ends the fault. */
   end(): void | Promise<void>;
@@ -85,7 +85,7 @@ const STARTS: Record<FaultKind, Start> = {
     await redis.config('SET', 'maxmemory', used);
     return {
       hits: () => 1,
-      // Ignore errors: a server that was killed during the fault has no limit any more.
+      // Ignore errors: a server that was killed during the fault no longer has a limit.
       end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
     };
   },
@@ -108,7 +108,7 @@ const STARTS: Record<FaultKind, Start> = {
     let hits = faults.kill(victim);
     return {
       hits: () => {
-        // There was no process.
+        // No process was running before.
         hits ||= faults.kill(victim);
         return hits;
       },

@@ -9,8 +9,8 @@ export interface Sample {
 }
 
 /**
- * How a request ended for the client. Refused samples are not stored; unknown ones may be stored now or
- * later.
+ * How a request ended for the client. Refused samples are not stored; samples with an unknown outcome may be stored now
+ * or later.
  */
 export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
@@ -28,9 +28,9 @@ export interface Attempt {
 /**
  * Returns the values that a sample may have, given all requests that contained it.
  *
- * Requests that overlapped may have arrived in any order. A request acknowledged before another was sent
- * arrived before it, so it cannot win once the later one is acknowledged, too. A request without an answer
- * may arrive at any time.
+ * Requests that overlapped may have arrived in any order. A request acknowledged before another was sent arrived before
+ * it, so it cannot win once the later request has also been acknowledged. A request without an answer may arrive at any
+ * time.
  */
 export function allowedValues(attempts: readonly Attempt[]): {
   readonly values: ReadonlySet<number>;
@@ -75,12 +75,12 @@ interface Entry {
   readonly request: Request;
 }
 
-/** Longest span that the API returns as stored samples, in s. */
+/** Maximum span for which the API returns samples as stored, in s. */
 const MAX_SPAN_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
 const PARALLEL = 4;
 
-/** Records every sample sent and the outcome of its request, and verifies them by reading all back. */
+/** Records every sample sent and the outcome of its request, and verifies them by reading all samples back. */
 export class Ledger {
   /** Requests by series ({@link labelsKey}) and time. */
   private readonly series = new Map<string, Map<number, Entry[]>>();

@@ -25,9 +25,9 @@ const RETRY_MS = 500;
 const GRAIN = 1 / 128;
 
 /**
- * Posts as agents do, and also as agents should not. Each post has all series of a sender at the next second.
- * Some posts are late by hours or weeks, some overwrite samples with other values, and some are sent twice
- * unchanged. Unacknowledged samples are posted again.
+ * Posts as agents do, and also in ways that agents should not. Each post has all series of a sender at the next second.
+ * Some posts are late by hours or weeks, some overwrite samples with other values, and some are sent twice unchanged.
+ * Unacknowledged samples are posted again.
  */
 export async function runLoad(
   client: ApiClient,

@@ -1,8 +1,8 @@
 import { Random } from '../faults/random';
 
 /**
- * Kinds of faults, besides kills of functions and the freedoms of AWS: those that need real processes, clocks
- * and sockets. The simulator (scripts/simulate) has the outages of AWS's services.
+ * Kinds of faults that need real processes, clocks and sockets, in addition to kills of functions and the freedoms of
+ * AWS. The simulator (scripts/simulate) has the outages of AWS's services.
  */
 export const FAULT_KINDS = [
   'connections cut',
@@ -40,11 +40,11 @@ export interface PlannedFault {
 }
 
 /**
- * Longest time between two faults, in ms. Half an hour has more than 200 faults; a short run has each kind
+ * Maximum time between two faults, in ms. A run of half an hour has more than 200 faults; a short run has each kind
  * once.
  */
 const MAX_GAP_MS = 6_000;
-/** Time without faults at the start, in ms, in which samples are stored that faults can destroy. */
+/** Time without faults at the start, in ms, during which samples are stored that faults can then destroy. */
 const CALM_MS = 4_000;
 
 /**
@@ -62,7 +62,7 @@ export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   }));
 }
 
-/** Returns a function that draws all values in random order, then again in another order. */
+/** Returns a function that draws all values in random order, then all values again in another order. */
 function deck<T>(values: readonly T[], random: Random): () => T {
   let left: T[] = [];
   return () => {

@@ -14,8 +14,8 @@ export interface RuleCheck {
 const TENANT = 'ruled';
 const TICK_MS = 30_000;
 /**
- * The local stage's `ruleQueryOffset`: a tick reads samples of this much earlier, and writes its own at that
- * time, in ms.
+ * The local stage's `ruleQueryOffset`: a tick reads the samples of this much earlier, and writes its own samples with
+ * that time, in ms.
  */
 const OFFSET_MS = 5_000;
 const SOURCES = ['a', 'b', 'c'];
@@ -30,7 +30,7 @@ const GROUP = {
     { alert: 'Loaded', expr: `soak_load > ${LIMIT}`, for: `${FOR_S}s` },
   ],
 };
-/** Samples are posted for the duration of the load and this much longer, in ms. */
+/** Samples are posted for the duration of the load plus this time, in ms. */
 const MARGIN_MS = 20 * 60_000;
 const RETRY_MS = 500;
 

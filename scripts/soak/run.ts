@@ -21,7 +21,7 @@ import { watch } from './watch';
 export interface SoakOptions {
   readonly seed: number;
   readonly minutes: number;
-  /** Number of senders. They take the shapes in turn. */
+  /** Number of senders. The shapes are assigned to them in turn. */
   readonly senders: number;
   /** Number of series of each sender. */
   readonly metrics: number;
@@ -40,7 +40,7 @@ const SETTINGS = {
   archivePartBytes: '20000',
 };
 const LANES = 2;
-/** Order in which senders take the shapes. */
+/** Order in which shapes are assigned to senders. */
 const ORDER = Object.keys(SHAPES) as Shape[];
 /** Time between two posts of a sender, in ms. */
 const POST_EVERY_MS = 1_000;
@@ -85,7 +85,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
     dataDir: undefined,
     settings: {
       ...SETTINGS,
-      // While items stay in the warm table for a minute, reads need both the warm table and the manifest.
+      // If items stay in the warm table for a minute, reads need both the warm table and the manifest.
       purgeAfter: seed % 2 === 1 ? '1m' : '20s',
     },
     report: () => {},
@@ -177,7 +177,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
       }
     });
     await untilMs(lengthMs);
-    // On a busy machine, the last faults have had no effect yet.
+    // On a busy machine, the last faults may not have had an effect yet.
     await Promise.race([Promise.all(misfortunes), sleep(OVERTIME_MS, undefined, { ref: false })]);
     isLoadOver = true;
     await Promise.all([...misfortunes, ...killers, load]);
@@ -193,7 +193,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
     clearInterval(lagTimer);
     await Promise.all(movers);
 
-    // Each read has its own time limit, so that a slow phase does not shorten the next one.
+    // Each read has its own time limit, so that a slow phase does not shorten the next phase.
     const read: ReadSeries = (labels, from, to) => client.read(labels, from, to, within(CALM_DOWN_MS));
     const patience = async () => {
       await sleep(1_000);
@@ -238,7 +238,10 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
       kills,
       /** Number of effective faults of each kind. */
       kinds,
-      /** Observed changes of state; sides of them (before, after) at which a function was killed; sides without a kill. */
+      /**
+       * Number of observed changes of state; number of their sides (before, after) at which a function was killed;
+       * number of sides without a kill.
+       */
       killPoints: points.length,
       killPointsHit: points.reduce((hit, { killed }) => hit + killed.length, 0),
       killPointsMissed: missedOf(points),
@@ -250,7 +253,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
   }
 }
 
-/** Returns a function that tells whether a time from now has not passed yet. */
+/** Returns a function that tells whether less than this time has passed since now. */
 function within(ms: number): () => boolean {
   const deadline = Date.now() + ms;
   return () => Date.now() < deadline;

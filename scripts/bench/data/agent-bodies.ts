@@ -27,7 +27,7 @@ export class AgentBodies {
   private readonly random = new Random(20260101);
   /** Number of samples in the bodies so far. */
   samples = 0;
-  /** For each host, 1 for each metric posted so far. Used when requests contain random parts of hosts. */
+  /** For each host, 1 for each metric that has been posted so far. Used when requests contain random parts of hosts. */
   private readonly posted = new Map<string, Uint8Array>();
   private newSeries = 0;
 
@@ -117,7 +117,7 @@ export class AgentBodies {
     const fields = indexes.map(
       (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
     );
-    // `host` would mark a source with many series, which gets groups of its own.
+    // `host` would mark a source with many series, which gets its own groups.
     const kind = this.shape === 'lone' ? 'device' : 'host';
     return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
   }
@@ -138,7 +138,7 @@ function markOf(host: string): [mark: string, phase: number] {
   return [(sum % 97).toString(), sum];
 }
 
-/** Returns a name that differs by host, as names of devices and plugins do. */
+/** Returns a name that differs from host to host, as names of devices and plugins do. */
 function nameOn(name: string, mark: string): string {
   return /^(disk|interface|filesystem|custom)\./.test(name) ? name.replace('.', `.x${mark}_`) : name;
 }

@@ -12,8 +12,8 @@ export interface DataSet {
 }
 
 /**
- * @param files files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not. @default the files
- *   at hand, and generated metrics
+ * @param files files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not. @default the available
+ *   files, and generated metrics
  */
 export function dataSets(files: readonly string[] | undefined): DataSet[] {
   const present = DEFAULT_FILES.map((file) => resolve(DEFAULT_FOLDER, file)).filter(existsSync);

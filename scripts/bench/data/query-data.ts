@@ -33,7 +33,8 @@ export interface QueryDataShape {
    */
   readonly isWhole?: boolean;
   /**
-   * Whether each host's series are counters named `x_total`, which begin again each day, told apart by the label `of`.
+   * Whether each host's series are counters named `x_total`, which restart each day and are distinguished by the label
+   * `of`.
    *
    * @default false
    */
@@ -67,7 +68,7 @@ export async function writeQueryData(
 
   const hostIds: string[] = [];
   const places: Place[] = [];
-  /** Returns a host's frames. All hosts have the same values at different minutes. */
+  /** Returns a host's frames. All hosts have the same values, but at different minutes. */
   const frames = (place: Place, fromMs: number, until: number) => {
     const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, labelOfName)!)!);
     const phase = places.indexOf(place) * 97;

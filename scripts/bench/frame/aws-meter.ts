@@ -8,11 +8,11 @@ export interface AwsCall {
   /** Operation such as `PutItem`; for S3, the HTTP method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
-  /** Total size of the request body and the answer body, in bytes. */
+  /** Total size of the bodies of request and answer, in bytes. */
   readonly bytes: number;
   /**
-   * Times at which the request was sent and answered, in ms. The time between them includes the emulator's
-   * work, and our own work at the same time.
+   * Times at which the request was sent and answered, in ms. The time between them includes the emulator's work, and
+   * work that this process does at the same time.
    */
   readonly startMs: number;
   readonly endMs: number;

@@ -25,7 +25,7 @@ interface Definition<O extends Options, R> {
   readonly options: O;
   readonly run: (options: Values<O>, frame: Frame) => Promise<R>;
   /**
-   * Formats the result for people.
+   * Formats the result for display.
    *
    * @default rows as a table, an object field by field
    */
@@ -36,7 +36,7 @@ const toStdout = (text: string) => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Creates a benchmark. The end of a run stops everything that the run started through the frame. */
+/** Creates a benchmark. When a run ends, everything that it started through the frame is stopped. */
 export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
   const { name, summary, description, notes, options, run, show = textOf } = definition;
   const command = (print = toStdout) => {

@@ -14,7 +14,7 @@ export function ownCpu(): () => number {
 }
 
 /**
- * Returns the CPU used by a process in ms, given 100 ticks per second.
+ * Returns the CPU time of a process in ms, assuming 100 ticks per second.
  *
  * @see proc_pid_stat(5)
  */

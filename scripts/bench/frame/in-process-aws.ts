@@ -22,7 +22,7 @@ export interface PutRecord {
 /** Records put into the stream and not yet taken. */
 export const streamed: PutRecord[] = [];
 /**
- * CPU of this stand-in in ms, to be subtracted from measurements, and the write units that DynamoDB would bill.
+ * CPU time of this stand-in in ms, which is subtracted from measurements, and the write units that DynamoDB would bill.
  */
 export const spent = { cpuMs: 0, writeUnits: 0 };
 
@@ -130,7 +130,7 @@ const DECODER = new TextDecoder();
 class Refusal extends Error {}
 
 /**
- * Ends the process. The functions would take the error for an outage of AWS and retry for ever, so that the
+ * Ends the process. Otherwise the functions would take the error for an outage of AWS and retry forever, and the
  * benchmark would never end.
  */
 function abort(error: unknown): never {
@@ -196,7 +196,7 @@ export class NodeHttpHandler {
 export class NodeHttp2Handler extends NodeHttpHandler {}
 
 /**
- * Reads an answer's body, which is complete already.
+ * Reads an answer's body, which is already complete.
  *
  * @public
  */

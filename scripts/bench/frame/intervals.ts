@@ -12,7 +12,9 @@ export function coveredMs(intervals: readonly Interval[]): number {
   return covered;
 }
 
-/** Returns the longest chain of intervals in which each starts after the previous one has ended. */
+/**
+ * Returns the length of the longest chain of intervals in which each interval starts after the previous one has ended.
+ */
 export function inTurn(intervals: readonly Interval[]): number {
   let count = 0;
   let until = -Infinity;

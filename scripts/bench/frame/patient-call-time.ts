@@ -1,6 +1,6 @@
 /**
- * Replaces shared/platform/call-time in the bundles of workers. On a slow machine the stand-in for AWS takes
- * seconds to answer, and the deployed timeouts would fail the benchmark.
+ * Replaces shared/platform/call-time in the bundles of workers. On a slow machine, the stand-in for AWS takes seconds
+ * to answer, so the benchmark would fail with the deployed timeouts.
  */
 import * as deployed from '../../../shared/platform/call-time';
 

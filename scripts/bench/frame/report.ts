@@ -1,13 +1,13 @@
 import { table } from '../../ops/table';
 
-/** Formats a result for people: rows as a table, an object field by field. */
+/** Formats a result for display: rows as a table, an object field by field. */
 export function textOf(result: unknown): string {
   if (isRows(result)) return tableOf(result);
   return Object.entries(result as object)
     .map(([name, value]) => {
       if (isRows(value)) return `${name}:\n${tableOf(value)}`;
       const entries = Object.entries(value instanceof Object && !Array.isArray(value) ? value : {});
-      // An object of objects is formatted as a table, too.
+      // An object of objects is also formatted as a table.
       return entries.length > 0 && isRows(entries.map(([, own]) => own))
         ? tableOf(entries.map(([key, own]) => ({ [name]: key, ...(own as object) })))
         : lineOf({ [name]: value });

@@ -16,7 +16,7 @@ interface WorkerOptions {
   readonly args?: readonly string[];
   /** Folder for the worker's CPU profile; undefined for none. */
   readonly cpuProf?: string | undefined;
-  /** Packages that the bundle replaces with a file in this folder. */
+  /** Packages that the bundle replaces, each by a file in this folder. */
   readonly replaced?: Readonly<Record<string, string>>;
 }
 
@@ -82,7 +82,7 @@ async function nextMessage<T>(child: ChildProcess): Promise<T> {
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * Bundles a worker, once per folder.
+ * Bundles a worker, once for each folder.
  *
  * @returns the bundle's path
  */
@@ -98,7 +98,7 @@ function bundle(dir: string, file: string, replaced?: Readonly<Record<string, st
       alias: Object.fromEntries(
         Object.entries(replaced ?? {}).map(([name, own]) => [name, join(__dirname, `${own}.ts`)]),
       ),
-      // A worker with replaced modules calls maps that answer immediately, so it needs no longer timeouts.
+      // A worker with replaced modules calls maps that answer immediately, so it does not need longer timeouts.
       plugins: replaced === undefined ? [PATIENT] : [],
     }).then(() => outfile);
   bundles.set(outfile, made);

@@ -37,7 +37,7 @@ type Load = (typeof LOADS)[number];
 interface Case {
   /** Number of primaries afterwards. */
   readonly to: number;
-  /** Whether several nodes join one after the other or at once. */
+  /** Whether several nodes join one after the other or all at once. */
   readonly way: 'one by one' | 'at once';
   readonly dataMB: number;
   /** Percentage of all slots that each new primary gets. */
@@ -59,7 +59,7 @@ interface Row extends Case {
   readonly readsPerSecond: number;
   /** Number of failed reads and appends, and of reads that report that data may be missing. */
   readonly refused: number;
-  /** Number of appended frames that are missing. */
+  /** Number of appended frames that are missing afterwards. */
   readonly lost: number;
 }
 

@@ -7,7 +7,7 @@ export const DEVICES_OF_HOST = 100;
 /** Values are integers below this, so that sums are exact in any order. */
 const VALUES = 1000;
 
-/** Bounds of a step's sums: the least excludes late samples, the most includes them. */
+/** Bounds of a step's sums: the minimum excludes late samples, and the maximum includes them. */
 export interface StepSums {
   readonly least: Float64Array;
   readonly most: Float64Array;
@@ -15,7 +15,7 @@ export interface StepSums {
 
 const NAMES = Array.from({ length: DEVICES_OF_HOST }, (_, device) => `d${String(device).padStart(2, '0')}`);
 
-/** Devices whose samples are computed from a hash, so that none needs to be kept until it is sent. */
+/** Devices whose samples are computed from a hash, so that no sample needs to be kept until it is sent. */
 export class Devices {
   readonly count: number;
   private readonly sums = new Map<string, StepSums>();

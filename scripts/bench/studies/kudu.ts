@@ -12,11 +12,11 @@ import { DEVICES_OF_HOST, Devices, SECOND_MS } from './kudu-devices';
 /** Number of clients in the study. Each posts its share of the devices once a second. */
 const CLIENTS = 20;
 const READERS = 4;
-/** Delay of late samples in ms. Some arrive after their minute was summed, some just before. */
+/** Delay of late samples in ms. Some samples arrive after their minute was summed, some just before. */
 const LATE_MS = 90_000;
 /** Time from the end of a minute to its summing, in ms. */
 const SUM_AFTER_MS = 60_000;
-/** Stream lag up to which it counts as fully read, in ms. */
+/** Maximum lag with which the stream counts as fully read, in ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
   { length: DEVICES_OF_HOST },
@@ -98,7 +98,7 @@ class KuduRun {
     const jobs: Promise<void>[] = [];
     for (let minuteMs = firstMs; minuteMs + MINUTE_MS + SUM_AFTER_MS < lastMs; minuteMs += MINUTE_MS) {
       await sleep(Math.max(0, minuteMs + MINUTE_MS + SUM_AFTER_MS - Date.now()));
-      // Start the next sum even if this one still runs.
+      // Start the next sum even if the current one is still running.
       jobs.push(
         this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
           jobsMs.push(ms);
@@ -168,7 +168,7 @@ class KuduRun {
     await this.untilReadUp();
   }
 
-  /** Waits until everything acknowledged is readable. A shard's records keep their order. */
+  /** Waits until everything acknowledged is readable. This works because a shard's records keep their order. */
   private async untilReadUp(): Promise<void> {
     do await sleep(SECOND_MS);
     while (this.bench.stack.host.progress.lagMs > READ_UP_MS);

@@ -18,7 +18,7 @@ import { count } from '../frame/options';
 type Order = 'range' | 'hash' | 'arrival';
 const ORDERS: readonly Order[] = ['range', 'hash', 'arrival'];
 
-/** Series of a source; also series of a group. */
+/** Number of series of a source, and also of a group. */
 const SERIES = 1_000;
 const GROUP_SERIES = 250;
 const MINUTES = 1_440;
@@ -180,7 +180,7 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
   const read = (query: string, series: readonly Labels[]): Query => {
     const wanted = layoutOf(series);
     const keys = [...wanted.columns.keys()];
-    // Readers learn the groups to read from the catalogue.
+    // Readers find out from the catalogue which groups to read.
     const asked = chunks.filter((_, i) => keys.some((key) => layouts[i]!.columns.has(key)));
     const selection = { wanted, groups: asked.map(({ chunk }) => chunk.group), range, layouts: known };
     const run = async () => {

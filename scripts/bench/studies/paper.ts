@@ -19,7 +19,7 @@ const NODES = [1, 2, 4];
 const NODES_HOSTS = 1_000;
 const FLUSHED = { hosts: 200, metrics: METRICS, minutes: 60 };
 const RESIDENCIES_MIN = [1, 10, 30, 60];
-/** Samples per measurement. The paper's method gets fewer, because it is slower. */
+/** Samples per measurement. The paper's method gets fewer samples, because it is slower. */
 const SAMPLES = { ours: 3_000_000, paper: 300_000 };
 
 export const paper = bench({
@@ -90,7 +90,10 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
     samplesPerSecond: Math.round(warm.pointsPerSecond),
     /** CPU seconds per million samples. */
     cpu: warmCpu,
-    /** Samples per second that the nodes could take with a core each, from the CPU of the busiest one. */
+    /**
+     * Number of samples per second that the nodes could take with a core each, computed from the CPU of the busiest
+     * node.
+     */
     samplesPerSecondOfNodes: Math.round(1e6 / warmCpu.busiestNode),
     hotBytesPerSample: hotBytesPerPoint,
   };

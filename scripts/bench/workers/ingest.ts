@@ -131,7 +131,7 @@ class Minutes {
   private posting: readonly string[] = [];
   private readonly paper: PaperWay;
   /**
-   * Bodies outside the heap. On the heap, they would give the garbage collector work that no function has.
+   * Bodies, stored outside the heap. On the heap, they would cause garbage collection that no deployed function has.
    */
   private made: Buffer[] = [];
   /** Samples of the minute generated last, and those of new series. */
@@ -171,7 +171,7 @@ class Minutes {
         )
       : Array.from(this.bodies.minute(protocol, this.posting, minute, timeMs), (body) => Buffer.from(body));
     this.samples = this.bodies.samples + this.labelled.samples - before;
-    // Collect the garbage of generating bodies, which no function would have.
+    // Collect the garbage from generating bodies, which no deployed function would have.
     (globalThis as unknown as { gc: (options: object) => void }).gc({ type: 'minor' });
     // Other shapes post all series of a host every minute.
     const isCut = this.task.shape === 'cut';

@@ -1,7 +1,8 @@
 /**
  * A proxy between instances of a function and the stand-in for AWS. While its cache is on, the proxy answers repeated
- * reads from the cache, so that an instance completes thousands of queries in a few seconds: the stand-in takes 20 ms
- * or more for a read that DynamoDB answers in 5 ms. While the cache is off, the proxy forwards everything.
+ * reads from the cache, so that an instance completes thousands of queries in a few seconds. Without the cache it could
+ * not: the stand-in takes 20 ms or more for a read that DynamoDB answers in 5 ms. While the cache is off, the proxy
+ * forwards everything.
  */
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,7 @@ export interface Keeping {
   readonly isKeeping: boolean;
 }
 
-/** What was forwarded since the last report. */
+/** The requests that were forwarded since the last report. */
 export interface Passed {
   readonly readUnits: number;
 }
@@ -56,7 +57,7 @@ function unitsOf(input: Buffer, output: Buffer): number {
   if (Responses === undefined) return units(answer);
   const items = Object.values(Responses).flat();
   const keys = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
-  // A key without an item costs one unit, too.
+  // A key without an item also costs one unit.
   return items.reduce((sum, Item) => sum + units({ Item }), keys - items.length);
 }
 

@@ -22,7 +22,7 @@ export interface Asked {
   /** Time spent waiting for the stand-in for AWS, in ms. */
   readonly emulatorMs: number;
   /**
-   * Number of calls started after another one's answer, once the query was admitted. Meaningful only while
+   * Number of calls, after the query was admitted, that started after the answer to another call. Meaningful only while
    * answers are delayed.
    */
   readonly rounds: number;
@@ -57,8 +57,8 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
     own.bytes += bytes;
     own.emulated.push([startMs, endMs]);
   }
-  // Two updates admit the query and count its time. Calls before the first concern the key, those in between
-  // are the read, and those after count usage. Updates are not held: they time out after a second.
+  // Two updates admit the query and count its time. Calls before the first update concern the key, calls between the
+  // two are the read, and calls after the second count usage. Updates are not held: they time out after a second.
   if (operation === 'UpdateItem') {
     if (own !== undefined) own.updates++;
     return;
@@ -67,7 +67,7 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
   if (own?.updates === 1) own.calls.push([startMs, performance.now()]);
 });
 
-// Patch before the handler is loaded, because its client keeps the method that it finds.
+// Patch before the handler is loaded, because its client keeps the method that it finds at that time.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking;

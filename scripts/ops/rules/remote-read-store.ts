@@ -14,9 +14,9 @@ import type { TenantApi } from '../tenant-api';
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
 /** Statuses of a read whose answer would be too large. Reading a shorter range may succeed. */
 const TOO_MUCH = new Set([413, 422]);
-/** Shortest range to which a read is split, in ms. */
+/** Minimum length of the ranges into which a read is split, in ms. */
 const MIN_RANGE_MS = 60_000;
-/** Attempts at a request while the server is busy or cannot read all tiers. */
+/** Maximum number of attempts at a request while the server is busy or cannot read all tiers. */
 const TRIES = 6;
 const DELAY_MS = 500;
 

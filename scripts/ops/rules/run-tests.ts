@@ -21,9 +21,7 @@ import type { AlertCase, ExprCase, RuleTest, RuleTestFile } from './test-file';
 export interface RuleTestResult {
   readonly name: string;
   readonly failures: readonly RuleTestFailure[];
-  /**
-   * Cases that need features the database does not store, each with the reason. They neither pass nor fail.
-   */
+  /** Cases that need data which the database does not store, each with the reason. They neither pass nor fail. */
   readonly unsupported: readonly string[];
 }
 

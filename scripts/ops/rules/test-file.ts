@@ -13,7 +13,7 @@ export interface RuleTestFile {
   readonly evaluationIntervalMs: number;
   /** Order in which a tick evaluates groups. Groups that are not listed come first. */
   readonly groupOrder: readonly string[];
-  /** Whether values may differ in their last bit. */
+  /** Whether a result may differ from the expected value in its last bit. */
   readonly isFuzzy: boolean;
   readonly tests: readonly RuleTest[];
 }

@@ -51,7 +51,7 @@ const fallSilent: Actor = {
     host.state = 'silent';
     await stage.rest(random.integer(10 * MINUTE_MS, 30 * 60 * MINUTE_MS));
     if (host.state !== 'silent') return;
-    // Half of the agents keep the samples that they could not post, and post them now.
+    // Half of the agents have kept the samples that they could not post, and post them now.
     const keptS = random.chance(0.5) ? 15 * 3600 : 0;
     host.postedS = Math.max(host.postedS, lastMinuteS(stage) - keptS);
     host.state = 'posting';
@@ -77,7 +77,7 @@ const retire: Actor = {
     if (chosen === undefined || chosen.host.state === 'retired' || chosen.tenant.hosts.length < 2) return;
     const { tenant, host } = chosen;
     host.state = 'retired';
-    // A post that is on its way arrives within this time. After the retirement the API would refuse it.
+    // Wait for posts that are on their way: after the retirement, the API would reject them.
     await stage.sleep(5 * MINUTE_MS);
     await stage.insist(tenant, 'POST', `/api/v0/hosts/${host.id}/retire`, {});
     await stage.createHost(tenant);
@@ -118,7 +118,7 @@ const resend: Actor = {
     if (chosen?.host.state !== 'posting') return;
     const { tenant, host } = chosen;
     const fromS = Math.max(stage.startS, host.postedS - 20 * 3600);
-    // The agent has no samples of minutes in which its host was silent.
+    // The agent has no samples for minutes in which its host was silent.
     const samples = stage
       .usual(host, fromS, host.postedS)
       .filter(({ series, time }) => stage.model.knows(series, time));

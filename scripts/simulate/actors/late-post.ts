@@ -13,7 +13,7 @@ export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {
 /**
  * Chooses a host and a past minute at random.
  *
- * @param minutesAgo how long ago the minute began: the least and the most
+ * @param minutesAgo how long ago the minute began: minimum and maximum
  * @returns undefined when the host was retired, or the minute lies before the simulation
  */
 export function latePost(

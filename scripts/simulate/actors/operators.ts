@@ -5,7 +5,7 @@ import type { Sample } from '../model';
 import type { Actor } from './actor';
 import { latePost } from './late-post';
 
-/** Functions expect slots to move for this time after each look of `ops scale`, ms (ops/scale.ts). */
+/** After each check by `ops scale`, functions expect slots to move for this time, ms (ops/scale.ts). */
 const SCALING_MS = 15 * MINUTE_MS;
 
 const purge: Actor = {
@@ -133,7 +133,7 @@ const remove: Actor = {
   },
 };
 
-/** Imports samples into days that are long archived, often into the one that the retention removes next. */
+/** Imports samples into days that were archived long ago, often into the day that the retention removes next. */
 const importOld: Actor = {
   name: 'old samples are imported',
   everyMs: [8 * HOUR_MS, 2 * DAY_MS],

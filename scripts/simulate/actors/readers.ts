@@ -6,11 +6,11 @@ import type { Host, Stage, Tenant } from '../stage';
 import { differenceOf, stepsOf } from '../steps';
 import type { Actor } from './actor';
 
-/** Longest time, in ms, until an acknowledged sample is readable, even during faults. */
+/** Maximum time, in ms, until an acknowledged sample is readable, even during faults. */
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
 /** Share of the reads that begin with the oldest minute that a tenant may read. */
 const OLDEST_SHARE = 0.15;
-/** Longest span that the API returns as stored samples, in s. */
+/** Maximum span for which the API returns samples as stored, in s. It aggregates longer spans. */
 const MOST_SPAN_S = 20 * 3600;
 
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
@@ -67,7 +67,7 @@ async function readHost(stage: Stage, tenant: Tenant, { id }: Host, from: number
 }
 
 /**
- * Repeats a comparison until it finds nothing, or the samples should have arrived.
+ * Repeats a comparison until it finds no flaws, or until the samples should have arrived.
  *
  * @param compare returns flaws
  */

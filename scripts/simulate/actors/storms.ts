@@ -3,7 +3,7 @@ import type { Actor } from './actor';
 import { latePost } from './late-post';
 import { compareHost } from './readers';
 
-/** A flusher's lease lasts this long, ms (flush/execute.ts). */
+/** Duration of a flusher's lease, ms (flush/execute.ts). */
 const LEASE_MS = 120_000;
 
 /** A replica that lags by up to a second takes over. */
@@ -21,8 +21,8 @@ const wipe: Actor = {
 };
 
 /**
- * A flusher stalls after it has read frames. Meanwhile another flusher moves these frames, and a late sample begins the
- * window anew. When the first flusher continues, it must not remove that sample.
+ * A flusher stalls after it has read frames. In the meantime, another flusher moves these frames, and a late sample
+ * starts the window again. When the first flusher continues, it must not remove that sample.
  */
 const stallFlusher: Actor = {
   name: 'late samples come while a flusher stands still',
@@ -46,7 +46,7 @@ const stallFlusher: Actor = {
   },
 };
 
-/** For some minutes, a service rejects or fails so many calls that retries are exhausted. */
+/** For some minutes, a service rejects or fails so many calls that clients exhaust their retries. */
 const outage: Actor = {
   name: 'a service has an outage',
   everyMs: [6 * HOUR_MS, 2 * DAY_MS],

@@ -48,12 +48,12 @@ const setRetention: Actor = {
       tenant.goneBeforeS = Math.max(tenant.goneBeforeS, beforeS);
     };
     gone();
-    // While the command is repeated, the old or the new retention may be in force.
+    // While the command is being retried, either the old or the new retention may be in effect.
     const raised = Math.max(retentionMs, tenant.retentionMs);
     tenant.retentionMs = Math.min(retentionMs, tenant.retentionMs);
     await stage.operate({ command: 'tenants set', name: tenant.name, retentionMs });
     gone();
-    // Instances keep a tenant's settings for minutes.
+    // Instances cache a tenant's settings for minutes.
     await stage.sleep(15 * MINUTE_MS);
     if (raised === retentionMs) tenant.retentionMs = raised;
   },
