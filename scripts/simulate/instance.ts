@@ -218,7 +218,7 @@ export class Instance {
 }
 
 /**
- * Returns a stub of a Node module. A bundle may load it, but not call its functions, because a call could give a
+ * Wraps a Node module so that calls of its functions throw. A bundle may load the module, but a call could give a
  * different result each time, so that the same seed would not give the same run.
  */
 function withoutCalls(name: string): object {
