@@ -54,12 +54,12 @@ export const monitorHandlers: RouteHandlers = {
   'GET /api/v0/downtimes': async ({ tenant }) => reply(200, { downtimes: await downtimes.list(tenant.id) }),
 
   'POST /api/v0/downtimes': async ({ tenant, body }) => {
-    await checkDowntime(tenant, body);
+    await checkDowntime(tenant, body, undefined);
     return reply(200, await downtimes.create(tenant.id, body, MAX_DOWNTIMES));
   },
 
   'PUT /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId }, body }) => {
-    await checkDowntime(tenant, body);
+    await checkDowntime(tenant, body, downtimeId);
     const changed = await downtimes.change(tenant.id, downtimeId, ({ id }) => ({ id, ...body }));
     return reply(200, found('downtime', downtimeId, changed));
   },
@@ -84,15 +84,17 @@ async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {
   if (spec.type === 'external') requirePublicUrl('url', spec.url);
 }
 
-async function checkDowntime(tenant: Tenant, spec: DowntimeSpec): Promise<void> {
-  const [knownServices, knownMonitors] = await Promise.all([
+/** @param id id of the downtime that is being replaced; undefined for a new one */
+async function checkDowntime(tenant: Tenant, spec: DowntimeSpec, id: string | undefined): Promise<void> {
+  const [knownServices, knownMonitors, stored] = await Promise.all([
     services.list(tenant.id),
     monitors.list(tenant.id),
+    id === undefined ? undefined : downtimes.get(tenant.id, id),
   ]);
   for (const field of ['serviceScopes', 'serviceExcludeScopes'] as const)
     requireServices(field, spec[field], knownServices);
   for (const field of ['roleScopes', 'roleExcludeScopes'] as const)
     requireScopes(field, spec[field], knownServices);
   for (const field of ['monitorScopes', 'monitorExcludeScopes'] as const)
-    requireIds(field, 'monitor', spec[field], knownMonitors);
+    requireIds(field, 'monitor', spec[field], knownMonitors, stored?.[field]);
 }

@@ -95,13 +95,13 @@ export const notificationHandlers: RouteHandlers = {
   },
 
   'POST /api/v0/alert-group-settings': async ({ tenant, body }) => {
-    await checkSetting(tenant, body);
+    await checkSetting(tenant, body, undefined);
     return reply(200, await alertGroupSettings.create(tenant.id, body, MOST.alertGroupSettings));
   },
 
   'PUT /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path, body }) => {
     const { alertGroupSettingId } = path;
-    await checkSetting(tenant, body);
+    await checkSetting(tenant, body, alertGroupSettingId);
     const changed = await alertGroupSettings.change(tenant.id, alertGroupSettingId, ({ id }) => ({
       id,
       ...body,
@@ -140,23 +140,27 @@ async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: strin
     monitors.list(tenant.id),
     services.list(tenant.id),
   ]);
+  const stored = groups.find((group) => group.id === id);
   requireIds('childNotificationGroupIds', 'notification group', spec.childNotificationGroupIds, groups);
   requireIds('childChannelIds', 'channel', spec.childChannelIds, knownChannels);
   const monitorIds = spec.monitors?.map((monitor) => monitor.id);
-  requireIds('monitors', 'monitor', monitorIds, knownMonitors);
+  // A deleted monitor stays in the group, which is still notified that the monitor's alerts close.
+  const storedIds = stored?.monitors?.map((monitor) => monitor.id);
+  requireIds('monitors', 'monitor', monitorIds, knownMonitors, storedIds);
   const serviceNames = spec.services?.map(({ name }) => name);
-  requireServices('services', serviceNames, knownServices);
+  requireServices('services', serviceNames, [...knownServices, ...(stored?.services ?? [])]);
   const { childNotificationGroupIds } = spec;
   if (id !== undefined && hasCycle(groups, { id, childNotificationGroupIds }))
     throw new HttpError(400, 'childNotificationGroupIds: the group would contain itself');
 }
 
-async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec): Promise<void> {
-  const [knownServices, knownMonitors] = await Promise.all([
+async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec, id: string | undefined) {
+  const [knownServices, knownMonitors, stored] = await Promise.all([
     services.list(tenant.id),
     monitors.list(tenant.id),
+    id === undefined ? undefined : alertGroupSettings.get(tenant.id, id),
   ]);
   requireServices('serviceScopes', spec.serviceScopes, knownServices);
   requireScopes('roleScopes', spec.roleScopes, knownServices);
-  requireIds('monitorScopes', 'monitor', spec.monitorScopes, knownMonitors);
+  requireIds('monitorScopes', 'monitor', spec.monitorScopes, knownMonitors, stored?.monitorScopes);
 }

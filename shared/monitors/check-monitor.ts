@@ -62,7 +62,7 @@ export function requireScopes(
 export function requireServices(
   field: string,
   names: readonly string[] | null | undefined,
-  services: readonly Service[],
+  services: readonly Pick<Service, 'name'>[],
 ): void {
   for (const [i, name] of (names ?? []).entries())
     if (!services.some((each) => each.name === name))
@@ -70,16 +70,18 @@ export function requireServices(
 }
 
 /**
- * @throws {RefusedError} for an id that is not in `known`
+ * @param stored ids that the object has already; they are allowed although what they name may have been deleted
+ * @throws {RefusedError} for any other id that is not in `known`
  */
 export function requireIds(
   field: string,
   what: string,
   ids: readonly string[] | null | undefined,
   known: readonly { readonly id: string }[],
+  stored?: readonly string[] | null,
 ): void {
   for (const [i, id] of (ids ?? []).entries())
-    if (!known.some((each) => each.id === id)) throw unknown(`${field}.${i}`, what, id);
+    if (!known.some((each) => each.id === id) && !stored?.includes(id)) throw unknown(`${field}.${i}`, what, id);
 }
 
 function unknown(field: string, what: string, name: string): RefusedError {

@@ -536,6 +536,35 @@ describe('the objects of the Mackerel API', () => {
     expect(body.notificationGroups).toContainEqual({ ...outer, childNotificationGroupIds: [] });
   });
 
+  test('what names a monitor or a service that was deleted can still be replaced, but nothing new can name it', async () => {
+    const monitor = await make('monitors', { type: 'connectivity', name: 'gone', memo: '', scopes: [] });
+    await send('POST', '/api/v0/services', { name: 'gone', memo: '' });
+    const group = {
+      ...{ name: 'g', notificationLevel: 'all', monitors: [{ id: monitor.id }] },
+      ...{ services: [{ name: 'gone' }], childNotificationGroupIds: [], childChannelIds: [] },
+    };
+    const objects = [
+      ['notification-groups', await make('groups', group), 'monitors.0'],
+      [
+        'downtimes',
+        await make('downtimes', { name: 'd', start: 1, duration: 1, monitorScopes: [monitor.id] }),
+        'monitorScopes.0',
+      ],
+      [
+        'alert-group-settings',
+        await make('settings', { name: 'a', memo: '', monitorScopes: [monitor.id] }),
+        'monitorScopes.0',
+      ],
+    ] as const;
+    await send('DELETE', `/api/v0/monitors/${monitor.id}`);
+    await send('DELETE', '/api/v0/services/gone');
+    for (const [path, { id, ...object }, field] of objects) {
+      expect((await send('PUT', `/api/v0/${path}/${id}`, { ...object, name: 'new' })).status).toBe(200);
+      const message = messageOf(await send('POST', `/api/v0/${path}`, object));
+      expect(message).toBe(`${field}: there is no monitor "${monitor.id}"`);
+    }
+  });
+
   test('a URL path belongs to one dashboard: 409, also for those made at the same time', async () => {
     const first = await make('dashboards', { title: 'a', urlPath: 'same', widgets: [] });
     const second = await make('dashboards', { title: 'b', widgets: [] });
