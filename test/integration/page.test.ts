@@ -498,6 +498,7 @@ describe('the page', () => {
         ['service=nothing', 'There is no service “nothing”'],
         ['role=shop:nothing', 'There is no role “shop:nothing”'],
         [`host=${retiredHost}`, 'This host was retired at'],
+        [`host=${retiredHost}`, 'Its posts are rejected, at the latest an hour later.'],
       ] as const) {
         await page.goto(`${stack.url}/#${link}`);
         await page.getByText(says).waitFor();

@@ -58,8 +58,8 @@ export function RetiredNotice({ source, utc }: { readonly source: ShownSource; r
   const { retiredAt } = source.host!;
   return (
     <p class="notice">
-      This host was retired{retiredAt === undefined ? '' : ` at ${formatTime(retiredAt, utc)}`}. It posts no
-      more; its samples stay until their retention ends.
+      This host was retired{retiredAt === undefined ? '' : ` at ${formatTime(retiredAt, utc)}`}. Its posts are
+      rejected, at the latest an hour later. Its samples stay until their retention ends.
     </p>
   );
 }
