@@ -121,7 +121,11 @@ export async function importFile(
   progress: (line: string) => void,
 ): Promise<ImportTotals> {
   const { file, tenant, dryRun = false, skipInvalid = false, rate } = options;
-  if (!existsSync(file)) throw new OperatorError(`no such file: ${file}`);
+  if (file !== '-' && !existsSync(file)) throw new OperatorError(`no such file: ${file}`);
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+    throw new OperatorError(
+      `${file} is not a regular file: save the input to a file first; import stores its progress beside it`,
+    );
   const accepted = await functions.invoke<ImportResult>('importer', { tenant });
   const of = identityOf(options);
   const kept = dryRun || options.restart ? undefined : readCheckpoint(file, of);

@@ -292,6 +292,11 @@ describe('ops import', () => {
     expect(readFileSync(`${text}.import.json`, 'utf8')).toContain('"isDone":true');
   });
 
+  test.each(['-', '/dev/null', '.'])('reads no %p, which is no regular file', async (file) => {
+    const says = `${file} is not a regular file: save the input to a file first`;
+    await expect(load(file, { format: 'csv' })).rejects.toThrow(says);
+  });
+
   test('names a file that is not there, or of no known format', async () => {
     await expect(load(join(folder, 'no.csv'))).rejects.toThrow(OperatorError);
     await expect(load(write('x.docx', 'x'))).rejects.toThrow(
