@@ -4,6 +4,7 @@ import type { Service } from '../registry/services';
 import type { AlertSubject } from './alert-subject';
 import type { Thresholds } from './judge';
 import { judgesResponseTimes, responseThresholds } from './judge-probe';
+import { withLabelValues } from './label-values';
 import { type Monitor, nameOf } from './monitor';
 
 /** Objects of the registry that alerts refer to. */
@@ -48,7 +49,7 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
       return { ...common, metricLabel: monitor.expression, ...thresholdsOf(monitor) };
     case 'query': {
       const series = seriesOf(key);
-      const ofSeries = (text: string) => expanded(text, series?.labels ?? {});
+      const ofSeries = (text: string) => withLabelValues(text, series?.labels ?? {});
       return {
         ...{ ...common, monitorName: ofSeries(common.monitorName) },
         metricLabel: ofSeries(monitor.legend || monitor.query),
@@ -92,12 +93,4 @@ function seriesOf(key: string): AlertSubject['series'] {
   const name = labels.get(METRIC_NAME) ?? '';
   labels.delete(METRIC_NAME);
   return { name, labels: Object.fromEntries(labels) };
-}
-
-/** Replaces `{{label}}` with the label's value. */
-function expanded(text: string, labels: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\{\{([^{}]*)\}\}/g, (_, given: string) => {
-    const name = given.trim();
-    return Object.hasOwn(labels, name) ? labels[name]! : '';
-  });
 }

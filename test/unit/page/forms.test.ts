@@ -8,7 +8,7 @@ import {
   textOf,
 } from '../../../functions/page/browser/forms/fields';
 import { monitorFields, newMonitor } from '../../../functions/page/browser/monitors/monitor-fields';
-import { conditionText, whereText } from '../../../functions/page/browser/monitors/monitor-text';
+import { alertName, conditionText, whereText } from '../../../functions/page/browser/monitors/monitor-text';
 import type { Downtime } from '../../../shared/monitors/downtime';
 import { MONITOR_TYPES, type Monitor, monitorSpec } from '../../../shared/monitors/monitor';
 
@@ -123,6 +123,14 @@ test.each<{ monitor: object; condition: string; where: string }>([
 ])('$monitor.type: $condition', ({ monitor, condition, where }) => {
   expect(conditionText(monitor as Monitor)).toBe(condition);
   expect(whereText(monitor as Monitor)).toBe(where);
+});
+
+test.each([
+  { type: 'query', series: { name: 'up', labels: { job: 'shop' } }, shown: 'errors of shop' },
+  { type: 'query', series: undefined, shown: 'errors of ' },
+  { type: 'host', series: undefined, shown: 'errors of {{job}}' },
+])('an alert of a $type monitor is named $shown', ({ type, series, shown }) => {
+  expect(alertName({ type, name: 'errors of {{job}}' } as Monitor, { series })).toBe(shown);
 });
 
 describe('a downtime', () => {

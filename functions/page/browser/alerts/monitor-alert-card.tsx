@@ -5,7 +5,7 @@ import type { Host } from '../api/api';
 import { readAlertLog, readCheckName } from '../api/monitoring';
 import { seriesText } from '../api/promql-answers';
 import type { ViewProps } from '../frame/views';
-import { conditionText, drawnThresholds, monitorName } from '../monitors/monitor-text';
+import { alertName, conditionText, drawnThresholds, monitorName } from '../monitors/monitor-text';
 import { hostName } from '../side/host-text';
 import { Breakable } from '../view/breakable';
 import { formatDuration, formatTime, formatValue } from '../view/format';
@@ -45,7 +45,9 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
       <header>
         <h3 id={titleId}>
           <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
-            <Breakable text={monitor === undefined ? (checkName ?? alert.monitorId) : monitorName(monitor)} />
+            <Breakable
+              text={monitor === undefined ? (checkName ?? alert.monitorId) : alertName(monitor, alert)}
+            />
           </button>
         </h3>
         <ul class="labels" aria-label="Subject">

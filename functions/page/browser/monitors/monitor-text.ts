@@ -1,7 +1,15 @@
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
+import { withLabelValues } from '../../../../shared/monitors/label-values';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 
 export function monitorName({ name, type }: Pick<Monitor, 'name' | 'type'>): string {
   return name ?? type;
+}
+
+/** Returns the name of a monitor as its alert shows it: with the values of the series' labels for a query monitor. */
+export function alertName(monitor: Monitor, { series }: Pick<AlertRecord, 'series'>): string {
+  const name = monitorName(monitor);
+  return monitor.type === 'query' ? withLabelValues(name, series?.labels ?? {}) : name;
 }
 
 /** Describes in one line what a monitor judges. */
