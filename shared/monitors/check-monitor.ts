@@ -81,7 +81,8 @@ export function requireIds(
   stored?: readonly string[] | null,
 ): void {
   for (const [i, id] of (ids ?? []).entries())
-    if (!known.some((each) => each.id === id) && !stored?.includes(id)) throw unknown(`${field}.${i}`, what, id);
+    if (!known.some((each) => each.id === id) && !stored?.includes(id))
+      throw unknown(`${field}.${i}`, what, id);
 }
 
 function unknown(field: string, what: string, name: string): RefusedError {
