@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
@@ -13,7 +13,7 @@ import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { OutgoingRecord } from '../../shared/stream/outgoing';
 import { rowRecords } from '../../shared/stream/row-records';
-import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
+import { type ArchiveRow, bitsOf, queryInDuckdb, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -156,5 +156,31 @@ describe('the archive', () => {
 
     for (const day of days) await purgeDay({ ...tiers, now: Date.now }, ref, { day }, 0);
     expect(await expectEqual()).toBe(60 * 9 + 4 - 20);
+  });
+
+  test('has both values of a sample that was corrected after its series changed its group, as FORMAT.md says, and its query lists them', async () => {
+    const source = sourceOf.host('grown');
+    const ms = midnight + 5 * HOUR;
+    await post(source, { [ms]: { corrected: 1, repeated: 7 } });
+    const others = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`other${i}`, i]));
+    await post(source, { [ms]: { ...others, corrected: 2, repeated: 7 } });
+    await archive();
+    await download();
+
+    const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
+    const series = ['corrected', 'repeated'].map((name) => metricOf(source, name));
+    const range = { fromMs: ms, toMs: ms + 1 };
+    const { block } = await readSeries(tiers, tenant, source, series, range, known);
+    expect(block.columns.map(({ values }) => [...values])).toEqual([[2], [7]]);
+
+    const format = readFileSync(join(REPOSITORY, 'shared', 'cold', 'FORMAT.md'), 'utf8');
+    const [, sql] = /```sql\n(.*?)```/s.exec(format)!;
+    const listed = await queryInDuckdb(
+      `SELECT name, list_sort(all_values) FROM (${sql!.replace('s3://BUCKET', folder)}) ORDER BY name`,
+    );
+    expect(listed).toEqual([
+      ['corrected', [1, 2]],
+      ['repeated', [7, 7]],
+    ]);
   });
 });

@@ -18,6 +18,14 @@ export async function readAsOthers(
   return JSON.parse(stdout);
 }
 
+/** Runs a query in DuckDB. Returns its rows, which may not have times. */
+export async function queryInDuckdb(sql: string): Promise<unknown[][]> {
+  const python = join(REPOSITORY, '.local', 'readers', 'bin', 'python');
+  const script = 'import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall()))';
+  const { stdout } = await run(python, ['-c', script, sql]);
+  return JSON.parse(stdout);
+}
+
 /** Returns the eight bytes of a float64, in hexadecimal digits. */
 export function bitsOf(value: number): string {
   return new BigUint64Array(Float64Array.of(value).buffer)[0]!.toString(16).padStart(16, '0');
