@@ -4,6 +4,7 @@ import type { Aggregate, Samples } from '../../shared/model/aggregates';
 import type { Labels } from '../../shared/model/labels';
 import type { TimeRange } from '../../shared/model/selection';
 import { TIERS } from '../../shared/model/tier';
+import { mergeExtents } from '../../shared/query/extents';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange, stepGrains } from '../../shared/query/plan';
 import { seriesOf } from '../../shared/query/point-joiner';
@@ -12,7 +13,6 @@ import { readInSlices } from '../../shared/query/read-in-slices';
 import { readSeries } from '../../shared/query/read-series';
 import type { Selected } from '../../shared/query/select';
 import { MAX_SAMPLES } from '../../shared/query/series-table';
-import { spansOf } from '../../shared/query/spans';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, governor, retentionMs } from './stores';
 
@@ -94,12 +94,12 @@ export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: Ti
     const durationMs = each.reduce((sum, reading) => sum + reading.durationMs, 0);
     const samples = each.reduce((sum, reading) => sum + reading.samples, 0);
     const matched = each.flatMap(({ places }) =>
-      places.flatMap(({ matched, span }) => (matched > 0 && span !== undefined ? [span] : [])),
+      places.flatMap(({ matched, extent }) => (matched > 0 && extent !== undefined ? [extent] : [])),
     );
-    const spans = spansOf(matched, toMs - fromMs)
+    const extents = mergeExtents(matched, toMs - fromMs)
       .map(({ firstMs, lastMs }) => `${Math.floor(firstMs / 1000)}-${Math.floor(lastMs / 1000)}`)
       .join(' ');
-    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
+    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${extents}"`;
   });
   const rolledDays = readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
   const { waitedMs } = governor;

@@ -1,4 +1,4 @@
-import type { QuietSpan } from './ingest-quiet';
+import type { QuietPeriod } from './ingest-quiet';
 
 /** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
@@ -8,8 +8,8 @@ export interface EvaluationTime {
   readonly nowMs: number;
   /** Lag of the slowest consumer of the stream. Samples younger than this may not be in the tiers yet. */
   readonly lagMs: number;
-  /** The last span in which tenants posted almost nothing, if there was one. */
-  readonly quiet?: Pick<QuietSpan, 'fromMs' | 'toMs'>;
+  /** The last period in which tenants posted almost nothing, if there was one. */
+  readonly quiet?: Pick<QuietPeriod, 'fromMs' | 'toMs'>;
 }
 
 export interface DueTicks {
@@ -22,7 +22,7 @@ export interface DueTicks {
 /**
  * Plans which ticks of a rule group to evaluate. A tick is due once it has begun and the samples it reads have reached the
  * tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks that would read a
- * quiet span are skipped and never evaluated later; alerts keep their state during the span.
+ * quiet period are skipped and never evaluated later; alerts keep their state during the period.
  *
  * @param doneMs the newest completed tick; undefined for a new rule group, which starts with the newest tick
  */

@@ -20,7 +20,7 @@ import {
   wins,
 } from '../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
-import type { QuietSpan } from './ingest-quiet';
+import type { QuietPeriod } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
 import { decodeJson } from './task-states';
 
@@ -159,13 +159,13 @@ export class EvaluatorStore {
     };
   }
 
-  /** Returns the last span in which tenants posted almost nothing. */
-  async quiet(): Promise<QuietSpan | undefined> {
-    return (await this.json(metaKeys.evaluatorQuiet)) as QuietSpan | undefined;
+  /** Returns the last period in which tenants posted almost nothing. */
+  async quiet(): Promise<QuietPeriod | undefined> {
+    return (await this.json(metaKeys.evaluatorQuiet)) as QuietPeriod | undefined;
   }
 
-  async putQuiet(span: QuietSpan): Promise<void> {
-    await this.putJson(metaKeys.evaluatorQuiet, span);
+  async putQuiet(period: QuietPeriod): Promise<void> {
+    await this.putJson(metaKeys.evaluatorQuiet, period);
   }
 
   /** Returns the report of the evaluator's last run. */

@@ -11,7 +11,7 @@ import type {
   TaskEvaluation,
 } from './evaluation';
 import type { EvaluatorStore } from './evaluator-store';
-import type { QuietSpan } from './ingest-quiet';
+import type { QuietPeriod } from './ingest-quiet';
 import type { SendReport } from './send';
 import type { IndexedTask, TaskIndex } from './task-index';
 
@@ -39,11 +39,11 @@ export interface EvaluatorDependencies {
   /** Returns the lag of the slowest consumer of the stream, in ms. */
   readonly lagMs: () => Promise<number>;
   /**
-   * Returns the last span in which tenants posted almost nothing, as known at the given time.
+   * Returns the last period in which tenants posted almost nothing, as known at the given time.
    *
    * @param tenants tenants with rules
    */
-  readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietSpan | undefined>;
+  readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietPeriod | undefined>;
   /**
    * Cache of the newest tick that this process has seen completed, in ms, by {@link keyOf}. It only saves
    * invocations.

@@ -4,18 +4,18 @@ import type { BudgetName } from '../tenancy/tenant-meter';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EvaluatorStore } from './evaluator-store';
 
-/** A span in which tenants posted almost nothing, so an absent series does not indicate a problem. */
-export interface QuietSpan {
+/** A period in which tenants posted almost nothing, so an absent series does not indicate a problem. */
+export interface QuietPeriod {
   readonly fromMs: number;
-  /** End of the span; undefined while it lasts. */
+  /** End of the period; undefined while it lasts. */
   readonly toMs?: number;
-  /** Samples per minute that were usual before the span. */
+  /** Samples per minute that were usual before the period. */
   readonly usual: number;
 }
 
 /** Share of the usual samples per minute below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
-/** Consecutive quiet minutes that start a span. A single quiet minute may be jitter. */
+/** Consecutive quiet minutes that start a period. A single quiet minute may be jitter. */
 const QUIET_MINUTES = 2;
 /** Number of minutes that determine the usual rate. */
 const USUAL_MINUTES = 20;
@@ -36,7 +36,7 @@ export async function quietOf(
   store: Pick<EvaluatorStore, 'quiet' | 'putQuiet'>,
   tenants: readonly Id[],
   nowMs: number,
-): Promise<QuietSpan | undefined> {
+): Promise<QuietPeriod | undefined> {
   const step = Math.max(1, tenants.length / HEARD_TENANTS);
   const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
   const budget: BudgetName = 'samplesPerMinute';
@@ -59,18 +59,18 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
 }
 
 /**
- * Decides whether tenants post almost nothing. A span lasts until a minute again has at least a tenth of the usual
+ * Decides whether tenants post almost nothing. A period lasts until a minute again has at least a tenth of the usual
  * samples, however long that takes.
  *
  * @param samples posted samples by minute since epoch; minutes without samples may be missing
- * @param last the last known span, ended or not
- * @returns the last span, updated
+ * @param last the last known period, ended or not
+ * @returns the last period, updated
  */
 export function ingestQuiet(
   samples: ReadonlyMap<number, number>,
   nowMs: number,
-  last: QuietSpan | undefined,
-): QuietSpan | undefined {
+  last: QuietPeriod | undefined,
+): QuietPeriod | undefined {
   const { from, before } = quietMinutes(nowMs);
   const at = (minute: number) => samples.get(minute) ?? 0;
   if (last !== undefined && last.toMs === undefined)

@@ -19,7 +19,7 @@ export interface ReadPlace {
   readonly bytes: number;
   readonly samples: number;
   /** Starts of the first and the last grain that was read; undefined when no grain was read. */
-  readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
+  readonly extent: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
 /** Maximum number of objects that a read requests at the same time. */

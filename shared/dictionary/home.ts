@@ -38,7 +38,7 @@ const MAX_GROWTHS = 64;
 /** Maximum number of unions of a home. With more, the positions of series would not fit into 31 bits. */
 const MAX_UNIONS = 2_048;
 /**
- * A home drops all unions and starts again after this span of sample time, ms, to remove series that are no longer
+ * A home drops all unions and starts again after this much sample time, ms, to remove series that are no longer
  * sent. Starting again costs a new layout for each source.
  */
 export const UNION_MS = 6 * 3_600_000;

@@ -10,7 +10,7 @@ import { HOST_LABELS, type RegisteredHost } from '../registry/host-labels';
 import { parseExpression } from './expression';
 import { promqlOf } from './expression-promql';
 import {
-  AVERAGE_SPAN_MS,
+  AVERAGE_RANGE_MS,
   GONE_MS,
   type Judgement,
   judgeLines,
@@ -108,9 +108,9 @@ async function readHosts(
   { store, nowMs }: MonitorInputs,
   name: Matcher,
   host: Matcher,
-  spanMs: number,
+  rangeMs: number,
 ): Promise<Map<string, Map<string, Points>>> {
-  const series = await selectWhole(store, [name, host], nowMs - spanMs, nowMs);
+  const series = await selectWhole(store, [name, host], nowMs - rangeMs, nowMs);
   const byHost = new Map<string, Map<string, Points>>();
   for (const { labels, ...columns } of series) {
     if (labels.some(([label]) => !HOST_SERIES.has(label))) continue;
@@ -176,7 +176,7 @@ async function judgeHosts(
     else judge(judgements, hostId, series, monitor, nowMs);
   }
   for (const part of slicesOf(sparse, MAX_NAMED_HOSTS))
-    for (const [hostId, metrics] of await readHosts(inputs, name, isIn('host', part), AVERAGE_SPAN_MS))
+    for (const [hostId, metrics] of await readHosts(inputs, name, isIn('host', part), AVERAGE_RANGE_MS))
       judge(judgements, hostId, seriesOf(metrics), monitor, nowMs);
   return judgements;
 }
@@ -209,13 +209,13 @@ async function judgeService(
   const { service, metric, duration } = monitor;
   // The registry adds the label `service` to hosts' series, so exclude these series.
   const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
-  const read = async (spanMs: number): Promise<Points> => {
-    const series = await selectWhole(store, matchers, nowMs - spanMs, nowMs);
+  const read = async (rangeMs: number): Promise<Points> => {
+    const series = await selectWhole(store, matchers, nowMs - rangeMs, nowMs);
     const own = series.find(({ labels }) => labels.length === 2);
-    return own === undefined ? NO_POINTS : pointsWithin(own, nowMs - spanMs, nowMs);
+    return own === undefined ? NO_POINTS : pointsWithin(own, nowMs - rangeMs, nowMs);
   };
   let points = await read(MAX_POINT_AGE_MS);
-  if (duration != null && isSparse(points, duration, nowMs)) points = await read(AVERAGE_SPAN_MS);
+  if (duration != null && isSparse(points, duration, nowMs)) points = await read(AVERAGE_RANGE_MS);
   const missing = longestMissingMs(monitor);
   if (points.values.length === 0 && memory.newestMs === undefined && missing > 0)
     points = await read(missing + 60_000);

@@ -24,8 +24,8 @@ export interface Thresholds {
 
 /** Maximum age of a point that is judged, in ms. */
 export const MAX_POINT_AGE_MS = 20 * 60_000;
-/** Time span that contains the points of an average, in ms. */
-export const AVERAGE_SPAN_MS = 24 * 3_600_000;
+/** Range of time that contains the samples of an average, in ms. */
+export const AVERAGE_RANGE_MS = 24 * 3_600_000;
 /** Time without posts after which an agent counts as gone, in ms. */
 export const GONE_MS = 10 * 60_000;
 
@@ -61,7 +61,7 @@ export function latestAverage(
   const latest: number[] = [];
   let pointMs: number | undefined;
   for (let i = timestamps.length - 1; i >= 0 && latest.length < duration; i--) {
-    if (timestamps[i]! <= nowMs - AVERAGE_SPAN_MS) break;
+    if (timestamps[i]! <= nowMs - AVERAGE_RANGE_MS) break;
     if (timestamps[i]! > nowMs || Number.isNaN(values[i])) continue;
     pointMs ??= timestamps[i]!;
     if (nowMs - pointMs > MAX_POINT_AGE_MS) return undefined;

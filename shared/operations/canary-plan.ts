@@ -27,7 +27,7 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
  * - every ten minutes, one that must be in the warm tier,
  * - every hour, one that must be in the archive.
  *
- * Each range is wide enough to span a few posts that the canary missed.
+ * Each range is wide enough to include a few posts that the canary missed.
  */
 export function planReadBacks(
   nowMs: number,

@@ -6,7 +6,7 @@ import { DEFAULT_TIMES } from './query';
 import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
 import type { Expr } from './syntax';
 
-interface Span {
+interface PlannedRead {
   readonly matchers: readonly Matcher[];
   range: TimeRange;
   read?: Promise<SelectedSamples>;
@@ -18,7 +18,7 @@ interface Span {
  * share requests. A selection that was not expected is read at its first use, and shared from then on.
  */
 export class SharedReads implements SampleStore {
-  private readonly spans = new Map<string, Span[]>();
+  private readonly plannedReads = new Map<string, PlannedRead[]>();
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
@@ -43,11 +43,14 @@ export class SharedReads implements SampleStore {
   }
 
   private add(matchers: readonly Matcher[], range: TimeRange): void {
-    const spans = this.spansOf(matchers);
-    const met = spans.find(
-      (span) => span.read === undefined && span.range.fromMs <= range.toMs && range.fromMs <= span.range.toMs,
+    const plannedReads = this.plannedReadsOf(matchers);
+    const met = plannedReads.find(
+      (planned) =>
+        planned.read === undefined &&
+        planned.range.fromMs <= range.toMs &&
+        range.fromMs <= planned.range.toMs,
     );
-    if (met === undefined) spans.push({ matchers, range });
+    if (met === undefined) plannedReads.push({ matchers, range });
     else
       met.range = {
         fromMs: Math.min(met.range.fromMs, range.fromMs),
@@ -55,36 +58,38 @@ export class SharedReads implements SampleStore {
       };
   }
 
-  private spansOf(matchers: readonly Matcher[]): Span[] {
+  private plannedReadsOf(matchers: readonly Matcher[]): PlannedRead[] {
     const key = JSON.stringify(matchers);
-    const spans = this.spans.get(key) ?? [];
-    this.spans.set(key, spans);
-    return spans;
+    const plannedReads = this.plannedReads.get(key) ?? [];
+    this.plannedReads.set(key, plannedReads);
+    return plannedReads;
   }
 
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
-    const spans = this.spansOf(matchers);
-    let span = spans.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
-    if (span === undefined) {
-      span = { matchers, range: { ...range, toMs: range.toMs + this.aheadMs() } };
-      spans.push(span);
+    const plannedReads = this.plannedReadsOf(matchers);
+    let planned = plannedReads.find(
+      ({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs,
+    );
+    if (planned === undefined) {
+      planned = { matchers, range: { ...range, toMs: range.toMs + this.aheadMs() } };
+      plannedReads.push(planned);
     }
-    if (span.read === undefined) this.readAll();
-    const { series, warnings } = await span.read!;
+    if (planned.read === undefined) this.readAll();
+    const { series, warnings } = await planned.read!;
     const parts = series.map((each) => partOf(each, range));
     return { series: parts.filter(({ timestamps }) => timestamps.length > 0), warnings };
   }
 
   /** Frees all samples. Later selections are read again. */
   clear(): void {
-    this.spans.clear();
+    this.plannedReads.clear();
   }
 
   private readAll(): void {
-    for (const span of [...this.spans.values()].flat()) {
-      span.read ??= this.store().select(span.matchers, span.range);
+    for (const planned of [...this.plannedReads.values()].flat()) {
+      planned.read ??= this.store().select(planned.matchers, planned.range);
       // The caller that awaits the read handles its failure; this only prevents an unhandled rejection.
-      span.read.catch(() => {});
+      planned.read.catch(() => {});
     }
   }
 }

@@ -37,13 +37,11 @@ export interface OutOfTime {
 
 /** Describes the bound that a sample's time violates: `older than 24 h` or `more than 24 h ahead`. */
 export function timeBoundText(bound: keyof OutOfTime, maxAgeMs: number): string {
-  return bound === 'tooOld'
-    ? `older than ${spanText(maxAgeMs)}`
-    : `more than ${spanText(MAX_AHEAD_MS)} ahead`;
+  return bound === 'tooOld' ? `older than ${ageText(maxAgeMs)}` : `more than ${ageText(MAX_AHEAD_MS)} ahead`;
 }
 
 /** Formats a duration in its largest unit, except that a day is `24 h`, as in agents' documentation. */
-function spanText(ms: number): string {
+function ageText(ms: number): string {
   return ms === DAY_MS ? '24 h' : durationText(ms).replace(/[a-z]+$/, ' $&');
 }
 

@@ -118,9 +118,9 @@ const FINEST_STEP_MS = 60_000;
  * @see ../protocol/mackerel/README.md, "Reading"
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {
-  const spanMs = toMs - fromMs;
-  if (Math.floor(spanMs / DAY_MS) > 240) return DAY_MS;
-  if (Math.floor(spanMs / 3_600_000) > 240) return 3_600_000;
-  if (Math.floor(spanMs / 300_000) > 240) return 300_000;
+  const rangeMs = toMs - fromMs;
+  if (Math.floor(rangeMs / DAY_MS) > 240) return DAY_MS;
+  if (Math.floor(rangeMs / 3_600_000) > 240) return 3_600_000;
+  if (Math.floor(rangeMs / 300_000) > 240) return 300_000;
   return FINEST_STEP_MS;
 }

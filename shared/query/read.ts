@@ -9,6 +9,7 @@ import type { Tier } from '../model/tier';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondHot } from './beyond-hot';
+import type { Extent } from './extents';
 import { IncompleteReadError } from './incomplete';
 import { readBeyond } from './read-beyond';
 import {
@@ -20,7 +21,6 @@ import {
   type SourceRead,
 } from './read-context';
 import type { Points } from './rolled-points';
-import type { Span } from './spans';
 
 /** A place in a tier with samples of the wanted series. */
 export interface Place extends Omit<LocatedBlock, 'block'> {
@@ -28,7 +28,7 @@ export interface Place extends Omit<LocatedBlock, 'block'> {
   /** Number of samples read from this tier that are wanted, in the range, and not deleted. */
   readonly matched: number;
   /** First and last times of these samples; undefined when there are none. */
-  readonly span: Span | undefined;
+  readonly extent: Extent | undefined;
 }
 
 export interface TierReading {
@@ -167,10 +167,10 @@ function located(
   const blocks = found.map(({ place, bytes, samples: stored, block: whole }) => {
     const block = applyTombstones(sliceBlock(whole, range.fromMs, range.toMs), tombstones);
     const { timestamps } = block;
-    const span =
+    const extent =
       timestamps.length === 0 ? undefined : { firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! };
     const matched = sampleCount(block);
-    places.push({ tier, place, bytes, samples: stored, matched, span });
+    places.push({ tier, place, bytes, samples: stored, matched, extent });
     samples += matched;
     return block;
   });

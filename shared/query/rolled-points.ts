@@ -69,7 +69,7 @@ export function pointsOf(
       lastMs = Math.max(lastMs, plan.lastMs);
       if (plan.timestamps.length > 0) parts[position]!.push({ plan, columns });
     }
-    return { place, bytes, samples, span: samples === 0 ? undefined : { firstMs, lastMs } };
+    return { place, bytes, samples, extent: samples === 0 ? undefined : { firstMs, lastMs } };
   });
   const shared = new SharedTimes();
   return { series: parts.map((own) => joinParts(own, asked.use, shared)), unproven, places };

@@ -75,7 +75,7 @@ export class ReplayConsumer {
 }
 
 /**
- * Whether a replay ends before a record: the record arrived after the replay's span, or is the replay's heartbeat.
+ * Whether a replay ends before a record: the record arrived after the replay's range, or is the replay's heartbeat.
  */
 function isBeyond(replay: Replay, { arrivalMs, data }: DeliveredRecord): boolean {
   if (arrivalMs >= replay.toMs) return true;

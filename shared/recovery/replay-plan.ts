@@ -23,18 +23,18 @@ export interface ReplaySituation {
 }
 
 /**
- * If a loss is noticed less than this time after a replay has ended, ms, the next replay also reads the span of the
+ * If a loss is noticed less than this time after a replay has ended, ms, the next replay also reads the range of the
  * ended replay, because memory may have lost the samples that the ended replay appended. Samples of earlier replays
  * have reached the warm tier by then.
  */
 const RECENT_MS = 4 * 3_600_000;
 
 /**
- * Decides whether a new replay is needed, and which span it must read.
+ * Decides whether a new replay is needed, and which range it must read.
  *
  * A new replay is needed if a loss is open that the running replay does not repair, or if an operator asks
- * for a span that the running replay does not cover. The new replay replaces the running replay, so it also reads
- * the span of the replay that it replaces. If no replay is running, the new replay may also have to read the span of
+ * for a range that the running replay does not cover. The new replay replaces the running replay, so it also reads
+ * the range of the replay that it replaces. If no replay is running, the new replay may also have to read the range of
  * the last replay: see {@link RECENT_MS}.
  *
  * @returns undefined if no new replay is needed
@@ -48,8 +48,8 @@ export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): Tim
   if (isCovered && isAskedCovered) return undefined;
   const isRecent = replay?.endedMs === undefined || nowMs - replay.endedMs < RECENT_MS;
   const earlier = running ?? (!isCovered && isRecent ? replay : undefined);
-  const starts = [loss?.isOpen ? loss : undefined, asked, earlier].map((span) => span?.fromMs ?? Infinity);
-  const ends = [asked, running].map((span) => span?.toMs ?? 0);
+  const starts = [loss?.isOpen ? loss : undefined, asked, earlier].map((range) => range?.fromMs ?? Infinity);
+  const ends = [asked, running].map((range) => range?.toMs ?? 0);
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 

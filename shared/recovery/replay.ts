@@ -28,9 +28,9 @@ export interface RecoveryDependencies {
  * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay,
  *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
  * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end
- *   of the replay's span.
+ *   of the replay's range.
  *
- * @param asked the span that an operator asks for
+ * @param asked the range that an operator asks for
  */
 export async function advance(
   dependencies: RecoveryDependencies,
@@ -87,16 +87,16 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
 async function restart(
   dependencies: RecoveryDependencies,
   last: Replay | undefined,
-  span: TimeRange,
+  range: TimeRange,
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
   // Delete the old mapping first. Otherwise the replayer could reach the new replay's heartbeats through it, without
-  // having read the new replay's span.
+  // having read the new replay's range.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
-    ...span,
+    ...range,
     state: 'running',
     startedMs: now(),
     endedMs: undefined,

@@ -1,11 +1,11 @@
-import { ingestQuiet, type QuietSpan } from '../../../shared/alerting/ingest-quiet';
+import { ingestQuiet, type QuietPeriod } from '../../../shared/alerting/ingest-quiet';
 
 const MINUTE_MS = 60_000;
 /** Number of samples by minute. `now` is minute 100, and the last count is that of the minute before. */
 const minutes = (...counts: readonly number[]) =>
   new Map(counts.map((count, i) => [100 - counts.length + i, count]));
 const usual = (count: number) => Array<number>(20).fill(count);
-const at = (samples: ReadonlyMap<number, number>, last?: QuietSpan) =>
+const at = (samples: ReadonlyMap<number, number>, last?: QuietPeriod) =>
   ingestQuiet(samples, 100 * MINUTE_MS + 5_000, last);
 
 test.each([
@@ -28,13 +28,13 @@ test('two minutes with less than a tenth of the usual begin a quiet span', () =>
 });
 
 test('a span lasts however long nothing comes, and ends with a minute that has samples', () => {
-  const open: QuietSpan = { fromMs: 10 * MINUTE_MS, usual: 1_000 };
+  const open: QuietPeriod = { fromMs: 10 * MINUTE_MS, usual: 1_000 };
   expect(at(minutes(0, 0, 99), open)).toBe(open);
   expect(at(minutes(0, 0, 100), open)).toEqual({ ...open, toMs: 100 * MINUTE_MS });
 });
 
 test('a new quiet span can follow one that has ended', () => {
-  const ended: QuietSpan = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
+  const ended: QuietPeriod = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
   expect(at(minutes(...usual(1_000), 0, 0), ended)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
   expect(at(minutes(...usual(1_000), 1_000, 0), ended)).toBe(ended);
 });

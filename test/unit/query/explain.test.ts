@@ -4,7 +4,7 @@ import type { SelectorReading } from '../../../shared/query/tier-samples';
 
 const DAY = 86_400_000;
 const nothing = { durationMs: 0, samples: 0, places: [] };
-const place = { tier: 'cold' as const, place: 'k', samples: 90, matched: 40, span: undefined };
+const place = { tier: 'cold' as const, place: 'k', samples: 90, matched: 40, extent: undefined };
 const reading: SelectorReading = {
   matchers: [equals('job', 'shop')],
   range: { fromMs: 0, toMs: 4 * DAY },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { spansOf } from '../../../shared/query/spans';
+import { mergeExtents } from '../../../shared/query/extents';
 
 const span = (firstMs: number, lastMs: number) => ({ firstMs, lastMs });
 
@@ -25,14 +25,14 @@ test.each([
     spans: [span(0, 300), span(500, 600)],
   },
 ])('$name', ({ places, most, spans }) => {
-  expect(spansOf(places, 1000, most)).toEqual(spans);
+  expect(mergeExtents(places, 1000, most)).toEqual(spans);
 });
 
 test('spans cover every place, do not touch, and are few', () => {
   const place = fc.tuple(fc.nat(10_000), fc.nat(500)).map(([first, length]) => span(first, first + length));
   fc.assert(
     fc.property(fc.array(place, { maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (places, most) => {
-      const spans = spansOf(places, 10_500, most);
+      const spans = mergeExtents(places, 10_500, most);
       expect(spans.length).toBeLessThanOrEqual(most);
       for (const { firstMs, lastMs } of places)
         expect(spans.some((each) => each.firstMs <= firstMs && each.lastMs >= lastMs)).toBe(true);

@@ -1,0 +1,38 @@
+/** First and last times of some samples, ms since epoch, both inclusive. */
+export interface Extent {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Maximum number of extents of one tier in an answer. */
+const MAX_EXTENTS = 24;
+
+/** Gaps that are shorter than this share of the whole are closed, since a chart would not show them. */
+const SMALLEST_GAP = 1 / 500;
+
+/**
+ * Merges the extents of places. First joins extents that touch or overlap. Then closes the smallest gaps until at most
+ * `most` extents are left.
+ *
+ * @returns ascending, disjoint extents
+ */
+export function mergeExtents(places: readonly Extent[], wholeMs: number, most = MAX_EXTENTS): Extent[] {
+  const sorted = [...places].sort((a, b) => a.firstMs - b.firstMs);
+  const extents = closeGaps(sorted, wholeMs * SMALLEST_GAP);
+  if (extents.length <= most) return extents;
+  const gaps = extents.slice(1).map(({ firstMs }, i) => firstMs - extents[i]!.lastMs);
+  const closedMs = gaps.sort((a, b) => b - a)[most - 1]!;
+  return closeGaps(extents, closedMs);
+}
+
+/** Merges extents. @param gapMs largest gap between extents that are merged */
+function closeGaps(sorted: readonly Extent[], gapMs: number): Extent[] {
+  const extents: Extent[] = [];
+  for (const { firstMs, lastMs } of sorted) {
+    const last = extents.at(-1);
+    if (last !== undefined && firstMs - last.lastMs <= gapMs)
+      extents[extents.length - 1] = { firstMs: last.firstMs, lastMs: Math.max(last.lastMs, lastMs) };
+    else extents.push({ firstMs, lastMs });
+  }
+  return extents;
+}
