@@ -73,17 +73,26 @@ export class ArchiveReader {
 
   /** @throws {CorruptArchiveError} */
   async layout(id: Id): Promise<Layout> {
-    const range = this.layouts.get(id);
-    if (range === undefined) throw new CorruptArchiveError(`${this.object.key} has no layout ${id}`);
-    const layout = decodeLayout(unpackLayout(await this.object.slice(range)));
-    if (layout.id !== id)
-      throw new CorruptArchiveError(`layout ${id} of ${this.object.key} has the id ${layout.id}`);
-    return layout;
+    return this.decodeLayout(id, await this.object.slice(this.rangeOfLayout(id)));
   }
 
-  /** Loads a whole chunk, for a writer that copies it. */
+  /**
+   * Loads a whole chunk with its layout: with one request if the chunk's parts lie near each other.
+   *
+   * @throws {CorruptArchiveError}
+   */
   async load(chunk: ArchivedChunk): Promise<StoredBlock> {
-    return loadFrom(this.object, chunk, await this.layout(chunk.layout));
+    const { directory, skeleton } = chunk;
+    const parts = await fetchMerged([chunk, directory, skeleton, this.rangeOfLayout(chunk.layout)], (range) =>
+      this.object.slice(range),
+    );
+    return new StoredBlock(
+      chunk,
+      this.decodeLayout(chunk.layout, parts[3]!),
+      parts[0]!,
+      parts[1]!,
+      parts[2]!,
+    );
   }
 
   /**
@@ -103,14 +112,15 @@ export class ArchiveReader {
         throw new CorruptArchiveError(
           `${this.object.key}: the checksum of the row group at ${offset} is wrong`,
         );
-      const slice = async (range: ByteRange) =>
+      const within = (range: ByteRange) =>
         bytes.subarray(range.offset - offset, range.offset - offset + range.length);
       for (; checked < this.chunks.length; checked++) {
         const chunk = this.chunks[checked]!;
         if (chunk.offset >= offset + length) break;
         const layout = layouts.get(chunk.layout) ?? (await this.layout(chunk.layout));
         layouts.set(layout.id, layout);
-        const samples = sampleCount((await loadFrom({ slice }, chunk, layout)).decode().block);
+        const parts = [within(chunk), within(chunk.directory), within(chunk.skeleton)] as const;
+        const samples = sampleCount(new StoredBlock(chunk, layout, ...parts).decode().block);
         if (samples !== chunk.samples)
           throw new CorruptArchiveError(
             `${this.object.key}: the chunk at ${chunk.offset} has ${samples} samples, its index says ${chunk.samples}`,
@@ -122,16 +132,21 @@ export class ArchiveReader {
         `${this.object.key}: ${this.chunks.length - checked} chunks lie in no row group`,
       );
   }
-}
 
-async function loadFrom(
-  { slice }: Pick<ObjectBytes, 'slice'>,
-  chunk: ArchivedChunk,
-  layout: Layout,
-): Promise<StoredBlock> {
-  const { directory, skeleton } = chunk;
-  const [bytes, ...own] = await Promise.all([chunk, directory, skeleton].map((range) => slice(range)));
-  return new StoredBlock(chunk, layout, bytes!, own[0]!, own[1]!);
+  /** @throws {CorruptArchiveError} */
+  private rangeOfLayout(id: Id): ByteRange {
+    const range = this.layouts.get(id);
+    if (range === undefined) throw new CorruptArchiveError(`${this.object.key} has no layout ${id}`);
+    return range;
+  }
+
+  /** @throws {CorruptArchiveError} */
+  private decodeLayout(id: Id, bytes: Uint8Array): Layout {
+    const layout = decodeLayout(unpackLayout(bytes));
+    if (layout.id !== id)
+      throw new CorruptArchiveError(`layout ${id} of ${this.object.key} has the id ${layout.id}`);
+    return layout;
+  }
 }
 
 /**

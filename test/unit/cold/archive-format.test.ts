@@ -130,6 +130,12 @@ describe('an archive object', () => {
     expect(await reader.warm()).toEqual({ 'g1#0#0': 'revision' });
   });
 
+  test('gives a whole chunk with one request, since its parts lie near each other', async () => {
+    const { reader, fetched } = await open(await write(OBJECT));
+    for (const chunk of reader.chunks) await reader.load(chunk);
+    expect(fetched).toHaveLength(reader.chunks.length);
+  });
+
   test('takes stored chunks of another object over, byte for byte', async () => {
     const { reader } = await open(await write(OBJECT));
     const copy = await open(await writeBlocks({ g2: [await reader.load(reader.chunks[2]!)] }));
