@@ -51,12 +51,19 @@ export async function advance(
   if (replay?.state === 'running') {
     if (hasEnded(shards, await table.progress(replay))) await finish(dependencies, replay, loss);
   } else await clear(dependencies);
-  return recoveryStatus(dependencies);
+  return recoveryStatus(dependencies, shards);
 }
 
-/** Reads the last loss, the last replay, and the progress of the replay. */
-export async function recoveryStatus({ table, stream }: RecoveryDependencies): Promise<RecoveryStatus> {
-  const [loss, replay, shards] = await Promise.all([table.loss(), table.replay(), stream.shards()]);
+/**
+ * Reads the last loss, the last replay, and the progress of the replay.
+ *
+ * @param known shards of the stream. @default asks the stream
+ */
+export async function recoveryStatus(
+  { table, stream }: RecoveryDependencies,
+  known?: readonly Shard[],
+): Promise<RecoveryStatus> {
+  const [loss, replay, shards] = await Promise.all([table.loss(), table.replay(), known ?? stream.shards()]);
   const open = new Set(shards.filter(({ isOpen }) => isOpen).map(({ id }) => id));
   const progress = replay === undefined ? [] : await table.progress(replay);
   return { loss, replay, shards: progress.filter(({ shardId }) => open.has(shardId)) };
