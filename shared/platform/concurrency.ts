@@ -17,7 +17,10 @@ export function mapLimited<T, R>(
   return pMap(items, work, { concurrency: most });
 }
 
-/** Runs a task as soon as fewer than a fixed number of tasks are running. Waiting tasks start in order of arrival. */
+/**
+ * Runs work as soon as fewer than a fixed number of pieces of work are in progress. Waiting work starts in order of
+ * arrival.
+ */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Makes a limiter, which several callers can share. For the items of one list, use {@link mapLimited}. */
