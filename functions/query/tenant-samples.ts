@@ -8,8 +8,8 @@ import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs, stage } from './stores';
 
-/** Maximum number of points in a query's intermediate vectors. 5 million points take 45 MB. */
-const MAX_POINTS = 5_000_000;
+/** Maximum number of values in a query's intermediate vectors. 5 million values take 45 MB. */
+const MAX_VALUES = 5_000_000;
 
 /** Limits on the series and samples that one query of a tenant may select. */
 export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
@@ -20,7 +20,7 @@ export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly qu
 /** Limits of one PromQL query of a tenant. */
 export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
   const { series, samples } = selectLimitsOf(tenant);
-  return { maxSeries: series, maxSamples: samples, maxPoints: MAX_POINTS };
+  return { maxSeries: series, maxSamples: samples, maxValues: MAX_VALUES };
 }
 
 /** Budget shared by all reads of one query of a tenant. Its time starts now. */

@@ -13,8 +13,8 @@ import { readIntegers, writeIntegers } from './integers';
 import { lazyVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Version } from './model';
 import { type Overrides, readOverrides, writeOverrides } from './overrides';
-import { isWithinBound, readPoints, writePoints } from './points';
 import { readRowSets, writeRowSets } from './row-sets';
+import { isWithinBound, readSamples, writeSamples } from './solid-samples';
 import {
   inDecidingOrder,
   inStoredOrder,
@@ -47,7 +47,7 @@ const MAX_VALUES = 2 ** 24;
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
 /**
- * Compression level of zstd in the solid form. A chunk is never larger than its points, which are 16 bytes
+ * Compression level of zstd in the solid form. A chunk is never larger than its samples, which are 16 bytes
  * each, compressed at this level, plus a constant.
  */
 const SOLID_LEVEL = 3;
@@ -98,9 +98,9 @@ export function encodeChunk(block: Block): Uint8Array {
   const stored = storedBlock(block);
   const columnar = encodeColumnar(stored, leastBytes);
   if (isWithinBound(columnar.length, block)) return columnar;
-  const points = zstdCompress(writePoints(block), SOLID_LEVEL);
-  if (points.length >= columnar.length) return columnar;
-  const solid = encodeSolid(stored, points, leastBytes);
+  const samples = zstdCompress(writeSamples(block), SOLID_LEVEL);
+  if (samples.length >= columnar.length) return columnar;
+  const solid = encodeSolid(stored, samples, leastBytes);
   return solid.length < columnar.length ? solid : columnar;
 }
 
@@ -123,13 +123,13 @@ function encodeColumnar(block: Block, leastBytes: number): Uint8Array {
   return finish(block, leastBytes);
 }
 
-function encodeSolid(block: Block, points: Uint8Array, leastBytes: number): Uint8Array {
+function encodeSolid(block: Block, samples: Uint8Array, leastBytes: number): Uint8Array {
   writeStart(block, SOLID);
   const counts = Float64Array.from(block.columns, (column) => column.values.length);
   writeIntegers(writer, counts, counts.length);
   writer.align();
-  writer.writeVarint(points.length);
-  writer.writeBytes(points);
+  writer.writeVarint(samples.length);
+  writer.writeBytes(samples);
   return finish(block, leastBytes);
 }
 
@@ -237,9 +237,9 @@ function readSolid(reader: BitReader, seriesCount: number, rowCount: number, max
   if (sampleCount > Math.min(MAX_VALUES, maxWeight)) throw new CorruptChunkError(`${sampleCount} values`);
   reader.align();
   const length = reader.readVarint(reader.endByte);
-  const points = decompress(reader.readBytes(length), sampleCount * 16);
+  const samples = decompress(reader.readBytes(length), sampleCount * 16);
   const valueCounts = Array.from(counts);
-  const { timestamps, cells } = readPoints(points, valueCounts, rowCount);
+  const { timestamps, cells } = readSamples(samples, valueCounts, rowCount);
   return {
     timestamps,
     rowsOf: cells.map(({ rows }) => rows),
@@ -250,14 +250,14 @@ function readSolid(reader: BitReader, seriesCount: number, rowCount: number, max
 }
 
 function decompress(bytes: Uint8Array, size: number): Uint8Array {
-  let points: Uint8Array;
+  let samples: Uint8Array;
   try {
-    points = zstdDecompress(bytes, size);
+    samples = zstdDecompress(bytes, size);
   } catch (cause) {
     throw new CorruptChunkError(`zstd frame of ${bytes.length} bytes is not readable`, { cause });
   }
-  if (points.length !== size) throw new CorruptChunkError(`${points.length} bytes of points, not ${size}`);
-  return points;
+  if (samples.length !== size) throw new CorruptChunkError(`${samples.length} bytes of samples, not ${size}`);
+  return samples;
 }
 
 /** The tail as the chunk stores it. Its versions are built from their parts when they are first used. */

@@ -57,7 +57,7 @@ export async function findMonitor(
 }
 
 /**
- * Returns the newest due tick. Its evaluation judges the newest points; earlier points are never judged, as
+ * Returns the newest due tick. Its evaluation judges the newest samples; earlier samples are never judged, as
  * in Mackerel.
  */
 export function newestTick(

@@ -82,8 +82,8 @@ export function advanceCheck(
   { tenantId, nowMs, isWatched, isDown }: ReportContext,
 ): AdvancedCheck | undefined {
   const { status, message, occurredAt, maxCheckAttempts, notificationInterval } = report;
-  const pointMs = occurredAt * 1000;
-  if (Math.abs(nowMs - pointMs) > MAX_AGE_MS) return undefined;
+  const sampleMs = occurredAt * 1000;
+  if (Math.abs(nowMs - sampleMs) > MAX_AGE_MS) return undefined;
   if (check.last !== undefined && occurredAt <= check.last.occurredAt) return undefined;
   const { track: before, ...rest } = check;
   const last = { status, message, occurredAt };
@@ -95,8 +95,8 @@ export function advanceCheck(
     ...{ nowMs, isDown, opensAfterDowntime: false },
   };
   // Attempts count as consecutive only if the reports are no further apart than this.
-  const isContinued = before?.alert !== undefined || pointMs - (before?.pointMs ?? pointMs) <= MAX_AGE_MS;
+  const isContinued = before?.alert !== undefined || sampleMs - (before?.sampleMs ?? sampleMs) <= MAX_AGE_MS;
   const known = isContinued ? before : undefined;
-  const { track, transition } = advanceTrack(check.id, known, { status, message, pointMs }, rules);
+  const { track, transition } = advanceTrack(check.id, known, { status, message, sampleMs }, rules);
   return { check: { ...rest, last, ...(track && { track }) }, ...(transition && { transition }) };
 }

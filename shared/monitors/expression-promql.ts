@@ -113,7 +113,7 @@ function group(parts: readonly Compiled[]): Compiled {
 }
 
 /**
- * Computes the difference or quotient of two metrics at each time at which both have a point. Quotients with a zero
+ * Computes the difference or quotient of two metrics at each time at which both have a sample. Quotients with a zero
  * divisor are left out.
  */
 function pairs(func: 'diff' | 'divide', left: Compiled, right: Compiled): Compiled {

@@ -15,11 +15,11 @@ import {
   type Judgement,
   judgeLines,
   judgeMissing,
-  judgePoints,
+  judgeSamples,
   latestAverage,
-  MAX_POINT_AGE_MS,
-  type Points,
-  pointsWithin,
+  MAX_SAMPLE_AGE_MS,
+  type Samples,
+  samplesWithin,
   statusOf,
   worstOf,
 } from './judge';
@@ -44,7 +44,7 @@ export interface MonitorInputs {
 export interface MonitorMemory {
   /** Further metrics by which a connectivity monitor recognizes live hosts that post none of {@link USUAL_METRICS}. */
   readonly witnesses?: readonly string[];
-  /** Time of the newest point of a service's metric, in ms since epoch. */
+  /** Time of the newest sample of a service's metric, in ms since epoch. */
   readonly newestMs?: number;
   /** The last response times of an external URL, in ms, oldest first. */
   readonly responseMs?: readonly number[];
@@ -109,13 +109,13 @@ async function readHosts(
   name: Matcher,
   host: Matcher,
   rangeMs: number,
-): Promise<Map<string, Map<string, Points>>> {
+): Promise<Map<string, Map<string, Samples>>> {
   const series = await selectWhole(store, [name, host], nowMs - rangeMs, nowMs);
-  const byHost = new Map<string, Map<string, Points>>();
+  const byHost = new Map<string, Map<string, Samples>>();
   for (const { labels, ...columns } of series) {
     if (labels.some(([label]) => !HOST_SERIES.has(label))) continue;
     const [hostId, metric] = [labelValue(labels, 'host')!, labelValue(labels, METRIC_NAME)!];
-    const metrics = byHost.get(hostId) ?? new Map<string, Points>();
+    const metrics = byHost.get(hostId) ?? new Map<string, Samples>();
     byHost.set(hostId, metrics.set(metric, columns));
   }
   return byHost;
@@ -154,7 +154,7 @@ async function judgeHosts(
     percent === undefined
       ? equals(METRIC_NAME, monitor.metric)
       : { label: METRIC_NAME, op: '=~', value: percent.names };
-  const seriesOf = (metrics: ReadonlyMap<string, Points>): Points[] =>
+  const seriesOf = (metrics: ReadonlyMap<string, Samples>): Samples[] =>
     percent === undefined ? [...metrics.values()] : percent.compute(metrics);
   const hosts = watchedHosts(monitor, inputs.hosts);
   if (hosts.length === 0) return new Map();
@@ -165,14 +165,14 @@ async function judgeHosts(
         hosts.map(({ id }) => id),
       )
     : EVERY_HOST;
-  const recent = await readHosts(inputs, name, named, MAX_POINT_AGE_MS);
+  const recent = await readHosts(inputs, name, named, MAX_SAMPLE_AGE_MS);
   const watched = new Set(hosts.map(({ id }) => id));
   const judgements = new Map<string, Judgement>();
   const sparse: string[] = [];
   for (const [hostId, metrics] of recent) {
     if (!watched.has(hostId)) continue;
     const series = seriesOf(metrics);
-    if (series.some((points) => isSparse(points, monitor.duration, nowMs))) sparse.push(hostId);
+    if (series.some((samples) => isSparse(samples, monitor.duration, nowMs))) sparse.push(hostId);
     else judge(judgements, hostId, series, monitor, nowMs);
   }
   for (const part of slicesOf(sparse, MAX_NAMED_HOSTS))
@@ -184,20 +184,20 @@ async function judgeHosts(
 function judge(
   judgements: Map<string, Judgement>,
   hostId: string,
-  series: readonly Points[],
+  series: readonly Samples[],
   monitor: MonitorOf<'host'>,
   nowMs: number,
 ): void {
-  const found = worstOf(series.flatMap((points) => judgePoints(points, monitor, nowMs) ?? []));
+  const found = worstOf(series.flatMap((samples) => judgeSamples(samples, monitor, nowMs) ?? []));
   if (found !== undefined) judgements.set(hostId, found);
 }
 
-/** Returns whether a series has recent points, but too few of them for its average. */
-function isSparse(points: Points, duration: number, nowMs: number): boolean {
+/** Returns whether a series has recent samples, but too few of them for its average. */
+function isSparse(samples: Samples, duration: number, nowMs: number): boolean {
   return (
     duration > 1 &&
-    latestAverage(points, 1, nowMs) !== undefined &&
-    latestAverage(points, duration, nowMs) === undefined
+    latestAverage(samples, 1, nowMs) !== undefined &&
+    latestAverage(samples, duration, nowMs) === undefined
   );
 }
 
@@ -209,34 +209,34 @@ async function judgeService(
   const { service, metric, duration } = monitor;
   // The registry adds the label `service` to hosts' series, so exclude these series.
   const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
-  const read = async (rangeMs: number): Promise<Points> => {
+  const read = async (rangeMs: number): Promise<Samples> => {
     const series = await selectWhole(store, matchers, nowMs - rangeMs, nowMs);
     const own = series.find(({ labels }) => labels.length === 2);
-    return own === undefined ? NO_POINTS : pointsWithin(own, nowMs - rangeMs, nowMs);
+    return own === undefined ? NO_SAMPLES : samplesWithin(own, nowMs - rangeMs, nowMs);
   };
-  let points = await read(MAX_POINT_AGE_MS);
-  if (duration != null && isSparse(points, duration, nowMs)) points = await read(AVERAGE_RANGE_MS);
+  let samples = await read(MAX_SAMPLE_AGE_MS);
+  if (duration != null && isSparse(samples, duration, nowMs)) samples = await read(AVERAGE_RANGE_MS);
   const missing = longestMissingMs(monitor);
-  if (points.values.length === 0 && memory.newestMs === undefined && missing > 0)
-    points = await read(missing + 60_000);
-  const newestMs = points.timestamps.at(-1) ?? memory.newestMs;
+  if (samples.values.length === 0 && memory.newestMs === undefined && missing > 0)
+    samples = await read(missing + 60_000);
+  const newestMs = samples.timestamps.at(-1) ?? memory.newestMs;
   const judgements = new Map<string, Judgement>();
   const found =
     (newestMs === undefined ? undefined : judgeMissing(newestMs, monitor, nowMs)) ??
-    (duration == null ? presence(points, nowMs) : judgePoints(points, { ...monitor, duration }, nowMs));
+    (duration == null ? presence(samples, nowMs) : judgeSamples(samples, { ...monitor, duration }, nowMs));
   if (found !== undefined) judgements.set('', found);
   return { judgements, memory: newestMs === undefined ? memory : { ...memory, newestMs } };
 }
 
-const NO_POINTS: Points = { timestamps: new Float64Array(), values: new Float64Array() };
+const NO_SAMPLES: Samples = { timestamps: new Float64Array(), values: new Float64Array() };
 
 function longestMissingMs({ missingDurationWarning, missingDurationCritical }: MonitorOf<'service'>): number {
   return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
 }
 
-/** Judges a metric without thresholds: any recent point closes the alert. */
-function presence(points: Points, nowMs: number): Judgement | undefined {
-  const latest = latestAverage(points, 1, nowMs);
+/** Judges a metric without thresholds: any recent sample closes the alert. */
+function presence(samples: Samples, nowMs: number): Judgement | undefined {
+  const latest = latestAverage(samples, 1, nowMs);
   return latest && { status: 'OK', ...latest };
 }
 

@@ -42,7 +42,7 @@ export function judgeProbe(
     found.push({ status: statusOf(average, responseThresholds(monitor)), value: average, message });
   const worst = worstOf(found)!;
   return {
-    judgement: { ...worst, ...(average !== undefined && { value: average }), pointMs: nowMs },
+    judgement: { ...worst, ...(average !== undefined && { value: average }), sampleMs: nowMs },
     memory: next,
   };
 }

@@ -2,16 +2,16 @@ import type { SampleColumns } from '../promql/store';
 import type { AlertStatus } from './alert-record';
 
 /** Values at ascending times in ms since epoch. */
-export type Points = Pick<SampleColumns, 'timestamps' | 'values'>;
+export type Samples = Pick<SampleColumns, 'timestamps' | 'values'>;
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {
   readonly status: AlertStatus;
   /**
-   * The newest point that was judged, in ms since epoch. Absent if the time of the evaluation was judged, as
-   * for missing points.
+   * The newest sample that was judged, in ms since epoch. Absent if the time of the evaluation was judged, as
+   * for missing samples.
    */
-  readonly pointMs?: number;
+  readonly sampleMs?: number;
   readonly value?: number;
   readonly message?: string;
 }
@@ -22,8 +22,8 @@ export interface Thresholds {
   readonly critical?: number | null;
 }
 
-/** Maximum age of a point that is judged, in ms. */
-export const MAX_POINT_AGE_MS = 20 * 60_000;
+/** Maximum age of a sample that is judged, in ms. */
+export const MAX_SAMPLE_AGE_MS = 20 * 60_000;
 /** Range of time that contains the samples of an average, in ms. */
 export const AVERAGE_RANGE_MS = 24 * 3_600_000;
 /** Time without posts after which an agent counts as gone, in ms. */
@@ -36,8 +36,8 @@ export function statusOf(value: number, { operator, warning, critical }: Thresho
   return exceeds(critical) ? 'CRITICAL' : exceeds(warning) ? 'WARNING' : 'OK';
 }
 
-/** Returns the points after `afterMs` and up to `untilMs` whose values are not NaN. */
-export function pointsWithin({ timestamps, values }: Points, afterMs: number, untilMs: number): Points {
+/** Returns the samples after `afterMs` and up to `untilMs` whose values are not NaN. */
+export function samplesWithin({ timestamps, values }: Samples, afterMs: number, untilMs: number): Samples {
   const kept: number[] = [];
   for (let i = 0; i < timestamps.length; i++)
     if (timestamps[i]! > afterMs && timestamps[i]! <= untilMs && !Number.isNaN(values[i])) kept.push(i);
@@ -48,40 +48,40 @@ export function pointsWithin({ timestamps, values }: Points, afterMs: number, un
 }
 
 /**
- * Returns the average of the latest `duration` points. (`duration` is a number of points, not of minutes.)
+ * Returns the average of the latest `duration` samples. (`duration` is a number of samples, not of minutes.)
  *
- * @returns undefined when the newest point is too old, or there are too few points within 24 hours
+ * @returns undefined when the newest sample is too old, or there are too few samples within 24 hours
  */
 export function latestAverage(
-  points: Points,
+  samples: Samples,
   duration: number,
   nowMs: number,
-): { readonly pointMs: number; readonly value: number } | undefined {
-  const { timestamps, values } = points;
+): { readonly sampleMs: number; readonly value: number } | undefined {
+  const { timestamps, values } = samples;
   const latest: number[] = [];
-  let pointMs: number | undefined;
+  let sampleMs: number | undefined;
   for (let i = timestamps.length - 1; i >= 0 && latest.length < duration; i--) {
     if (timestamps[i]! <= nowMs - AVERAGE_RANGE_MS) break;
     if (timestamps[i]! > nowMs || Number.isNaN(values[i])) continue;
-    pointMs ??= timestamps[i]!;
-    if (nowMs - pointMs > MAX_POINT_AGE_MS) return undefined;
+    sampleMs ??= timestamps[i]!;
+    if (nowMs - sampleMs > MAX_SAMPLE_AGE_MS) return undefined;
     latest.push(values[i]!);
   }
-  if (pointMs === undefined || latest.length < duration) return undefined;
-  return { pointMs, value: latest.reduceRight((sum, value) => sum + value, 0) / duration };
+  if (sampleMs === undefined || latest.length < duration) return undefined;
+  return { sampleMs, value: latest.reduceRight((sum, value) => sum + value, 0) / duration };
 }
 
 /**
- * Judges the points of a metric.
+ * Judges the samples of a metric.
  *
- * @returns undefined when the points do not suffice
+ * @returns undefined when the samples do not suffice
  */
-export function judgePoints(
-  points: Points,
+export function judgeSamples(
+  samples: Samples,
   { duration, ...thresholds }: Thresholds & { readonly duration: number },
   nowMs: number,
 ): Judgement | undefined {
-  const latest = latestAverage(points, duration, nowMs);
+  const latest = latestAverage(samples, duration, nowMs);
   return latest && { ...latest, status: statusOf(latest.value, thresholds) };
 }
 
@@ -95,17 +95,17 @@ export function worstOf(judgements: readonly Judgement[]): Judgement | undefined
 }
 
 export interface MissingDurations {
-  /** Time without points that opens a WARNING alert, in minutes. */
+  /** Time without samples that opens a WARNING alert, in minutes. */
   readonly missingDurationWarning?: number | null;
-  /** Time without points that opens a CRITICAL alert, in minutes. */
+  /** Time without samples that opens a CRITICAL alert, in minutes. */
   readonly missingDurationCritical?: number | null;
 }
 
 /**
- * Judges whether points are missing.
+ * Judges whether samples are missing.
  *
- * @param newestMs time of the newest point ever posted, in ms since epoch
- * @returns undefined when points are not missing for long enough
+ * @param newestMs time of the newest sample ever posted, in ms since epoch
+ * @returns undefined when samples are not missing for long enough
  */
 export function judgeMissing(
   newestMs: number,

@@ -57,7 +57,7 @@ const common = {
 const operator = z.enum(['>', '<']);
 const threshold = z.number().nullish();
 const thresholds = { warning: threshold, critical: threshold };
-const points = z.int().min(1).max(10).meta({ description: 'Number of points whose average is judged.' });
+const samples = z.int().min(1).max(10).meta({ description: 'Number of samples whose average is judged.' });
 const maxCheckAttempts = z.int().min(1).max(10).nullish();
 const scopes = { scopes: scopeTexts.nullish(), excludeScopes: scopeTexts.nullish() };
 
@@ -76,7 +76,7 @@ const hostMonitor = z
     metric: text(1, MAX_METRIC),
     operator,
     ...thresholds,
-    duration: points,
+    duration: samples,
     maxCheckAttempts,
     ...scopes,
   })
@@ -106,7 +106,7 @@ const serviceMonitor = z
     metric: text(1, MAX_METRIC),
     operator: operator.nullish(),
     ...thresholds,
-    duration: points.nullish(),
+    duration: samples.nullish(),
     maxCheckAttempts,
     missingDurationWarning: missingDuration,
     missingDurationCritical: missingDuration,
@@ -143,7 +143,7 @@ const externalMonitor = z
     maxCheckAttempts,
     responseTimeWarning: z.number().min(0).nullish().meta({ description: 'ms.' }),
     responseTimeCritical: z.number().min(0).nullish().meta({ description: 'ms.' }),
-    responseTimeDuration: points.nullish(),
+    responseTimeDuration: samples.nullish(),
     containsString: text(0, MAX_EXPRESSION).nullish(),
     certificationExpirationWarning: certificateDays,
     certificationExpirationCritical: certificateDays,

@@ -1,4 +1,4 @@
-import type { Points } from './judge';
+import type { Samples } from './judge';
 
 /** How to compute a percentage from posted metrics. */
 interface PercentMetric {
@@ -7,7 +7,7 @@ interface PercentMetric {
   /**
    * @returns the percentages; several if each is judged separately
    */
-  readonly compute: (metrics: ReadonlyMap<string, Points>) => Points[];
+  readonly compute: (metrics: ReadonlyMap<string, Samples>) => Samples[];
 }
 
 /**
@@ -57,33 +57,33 @@ export function percentMetricOf(metric: string): PercentMetric | undefined {
 type ValueAt = (name: string) => number | undefined;
 
 /**
- * Returns percentages for all times at which any metric has a point. A time is skipped if a metric has no point at it,
+ * Returns percentages for all times at which any metric has a sample. A time is skipped if a metric has no sample at it,
  * or if the whole is 0, as on a host without swap.
  *
  * @param parts returns the part and the whole at a time
  */
 function ratio(
-  metrics: ReadonlyMap<string, Points>,
+  metrics: ReadonlyMap<string, Samples>,
   parts: (at: ValueAt) => readonly [number | undefined, number | undefined] | undefined,
-): Points[] {
+): Samples[] {
   const byTime = new Map<number, Map<string, number>>();
   for (const [name, { timestamps, values }] of metrics)
     timestamps.forEach((ms, i) => {
       const ofTime = byTime.get(ms) ?? new Map<string, number>();
       byTime.set(ms, ofTime.set(name, values[i]!));
     });
-  const points = [...byTime]
+  const samples = [...byTime]
     .sort(([a], [b]) => a - b)
     .flatMap(([ms, values]) => {
       const [part, whole] = parts((name) => values.get(name)) ?? [];
       return part === undefined || !(whole! > 0) ? [] : [[ms, (100 * part) / whole!] as const];
     });
-  return points.length === 0
+  return samples.length === 0
     ? []
     : [
         {
-          timestamps: Float64Array.from(points, ([ms]) => ms),
-          values: Float64Array.from(points, ([, value]) => value),
+          timestamps: Float64Array.from(samples, ([ms]) => ms),
+          values: Float64Array.from(samples, ([, value]) => value),
         },
       ];
 }

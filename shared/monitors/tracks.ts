@@ -22,10 +22,10 @@ export interface Track {
    * Identifies the subject within its monitor: a host's id or a series' labels; empty if there is only one.
    */
   readonly key: string;
-  /** Number of consecutive abnormal judgements. Each point counts once. */
+  /** Number of consecutive abnormal judgements. Each sample counts once. */
   readonly attempts: number;
-  /** The newest point judged. */
-  readonly pointMs?: number;
+  /** The newest sample judged. */
+  readonly sampleMs?: number;
   /**
    * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the subject has
    * been normal again.
@@ -70,7 +70,7 @@ export interface AdvancedTrack {
 }
 
 /**
- * Applies a judgement to a track. A point judged before changes nothing.
+ * Applies a judgement to a track. A sample judged before changes nothing.
  *
  * @param track state after the previous judgement
  * @param judgement undefined if the subject cannot be judged now; then only repeated notifications are due
@@ -83,7 +83,7 @@ export function advanceTrack(
 ): AdvancedTrack {
   const isNew =
     judgement !== undefined &&
-    (judgement.pointMs === undefined || judgement.pointMs > (track?.pointMs ?? -Infinity));
+    (judgement.sampleMs === undefined || judgement.sampleMs > (track?.sampleMs ?? -Infinity));
   if (!isNew) return repeated(track, rules);
   const { status, value, message } = judgement;
   const found = { ...(value !== undefined && { value }), ...(message !== undefined && { message }) };
@@ -92,15 +92,15 @@ export function advanceTrack(
     return { track: undefined, transition: closing(key, track.alert, 'monitoring', found) };
   }
   const { alert, ...before } = track ?? { key, attempts: 0 };
-  const pointMs = judgement.pointMs ?? before.pointMs;
+  const sampleMs = judgement.sampleMs ?? before.sampleMs;
   const next: Track = {
     ...before,
     attempts: Math.min(before.attempts + 1, rules.maxCheckAttempts),
-    ...(pointMs !== undefined && { pointMs }),
+    ...(sampleMs !== undefined && { sampleMs }),
   };
   if (alert !== undefined) return changed(next, alert, status, found, rules);
-  // Missing points open an alert at once, without counting attempts.
-  if (judgement.pointMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
+  // Missing samples open an alert at once, without counting attempts.
+  if (judgement.sampleMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };
   return opened(next, status, found, rules);

@@ -16,7 +16,7 @@ export interface QueryLimits {
   /** Maximum number of samples that all selectors together may read. */
   readonly maxSamples: number;
   /** Maximum number of values in intermediate vectors at one time. */
-  readonly maxPoints: number;
+  readonly maxValues: number;
 }
 
 export interface QueryOptions {
@@ -150,7 +150,7 @@ async function evaluateWith(
   const planned = planSelects(expr, steps, context);
   const fetched = await fetchAll(store, planned, limits);
   const remarks = new Remarks(positionsIn(text));
-  const budget = new Budget(limits.maxPoints, isLate);
+  const budget = new Budget(limits.maxValues, isLate);
   const evaluator = new Evaluator(fetched.of, widenedIn(planned), context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
   return {
@@ -158,7 +158,7 @@ async function evaluateWith(
     warnings: [...fetched.warnings, ...remarks.warnings],
     infos: [...remarks.infos],
     samples: fetched.samples,
-    counts: { ...evaluator.counts, peak: budget.peakPoints },
+    counts: { ...evaluator.counts, peak: budget.peakValues },
   };
 }
 

@@ -25,24 +25,24 @@ export function emptyVectors(steps: number): Vectors {
 
 /** Limits the memory and time of one evaluation. */
 export class Budget {
-  private livePoints = 0;
+  private liveValues = 0;
   /** The largest number of values that vectors and scalars have held at one time. */
-  peakPoints = 0;
+  peakValues = 0;
 
   /**
-   * @param maxPoints maximum number of values in vectors and scalars at one time; each takes 9 bytes
+   * @param maxValues maximum number of values in vectors and scalars at one time; each takes 9 bytes
    * @param isLate returns whether the time is up
    */
   constructor(
-    private readonly maxPoints: number,
+    private readonly maxValues: number,
     private readonly isLate: () => boolean,
   ) {}
 
   /** @throws {PromqlError} when the vectors would exceed the limit */
   vectors(labels: Labels[], steps: number): Vectors {
-    const points = labels.length * steps;
-    this.hold(points);
-    return { steps, labels, values: new Float64Array(points), present: new Uint8Array(points) };
+    const count = labels.length * steps;
+    this.hold(count);
+    return { steps, labels, values: new Float64Array(count), present: new Uint8Array(count) };
   }
 
   /**
@@ -51,28 +51,28 @@ export class Budget {
    *
    * @throws {PromqlError} when the values would exceed the limit
    */
-  hold(points: number): void {
-    this.livePoints += points;
-    this.peakPoints = Math.max(this.peakPoints, this.livePoints);
-    if (this.livePoints > this.maxPoints)
+  hold(count: number): void {
+    this.liveValues += count;
+    this.peakValues = Math.max(this.peakValues, this.liveValues);
+    if (this.liveValues > this.maxValues)
       throw new PromqlError(
         'execution',
-        `the query needs more than ${this.maxPoints} points in memory (series times steps); ask for fewer series or a longer step`,
+        `the query needs more than ${this.maxValues} values in memory (series times steps); ask for fewer series or a longer step`,
       );
   }
 
   /**
    * Runs a part of the evaluation. Afterwards all values that the part allocated, except its result, count as freed.
    */
-  scope<T>(run: () => T, pointsOf: (result: T) => number): T {
+  scope<T>(run: () => T, valuesOf: (result: T) => number): T {
     this.checkTime();
-    const before = this.livePoints;
+    const before = this.liveValues;
     const result = run();
-    this.livePoints = before + pointsOf(result);
+    this.liveValues = before + valuesOf(result);
     return result;
   }
 
-  /** Checks whether the time is up. Call it once per few thousand points of work. */
+  /** Checks whether the time is up. Call it once per few thousand values of work. */
   checkTime(): void {
     if (this.isLate()) throw new PromqlError('timeout', 'query timed out in expression evaluation');
   }
@@ -184,8 +184,8 @@ function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: num
     present.copyWithin(to, row * steps, (row + 1) * steps);
     kept.push(each);
   }
-  const points = kept.length * steps;
-  return { steps, labels: kept, values: values.subarray(0, points), present: present.subarray(0, points) };
+  const count = kept.length * steps;
+  return { steps, labels: kept, values: values.subarray(0, count), present: present.subarray(0, count) };
 }
 
 /** Sorts series in the order of {@link compareLabels}. For most series, one string comparison suffices. */

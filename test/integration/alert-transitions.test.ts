@@ -100,7 +100,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       hostNames: (tenantId) => hostLabels.of(tenantId),
       hasPosted: async () => true,
       samplesOf: () => () => samples,
-      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxValues: 100_000 }),
       charge: async () => {},
       stage: { ruleQueryOffset: 0 },
     };

@@ -54,7 +54,7 @@ const quarantine = {
     throw new Error('nothing here is poison');
   },
 };
-const limits = { maxSeries: 100, maxSamples: 1_000_000, maxPoints: 1_000_000 };
+const limits = { maxSeries: 100, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Queries in each state of the tiers. */
 const QUERIES = Number(process.env.ROLLED_QUERIES ?? 15);

@@ -47,7 +47,7 @@ const quarantine = {
   },
 };
 const options: QueryOptions = {
-  limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+  limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxValues: 10_000_000 },
   isLate: () => false,
 };
 

@@ -130,7 +130,7 @@ test.each(WORLDS)(
     addDemo(store, new Random(SEED), startMs, startMs + days * DAY, everyMs);
     const range = { startMs: startMs + steps.fromMs, endMs: startMs + steps.toMs, stepMs: steps.stepMs };
     const options: QueryOptions = {
-      limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+      limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxValues: 10_000_000 },
       isLate: () => false,
       rollups: rollups ? { grainsMs: [HOUR, DAY], leastRangeMs: 0 } : undefined,
     };

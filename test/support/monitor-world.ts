@@ -77,7 +77,7 @@ export class MonitorWorld {
           };
         },
       }),
-      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxValues: 100_000 }),
       charge: async (tenant, tookMs) => {
         this.charges.push({ tenant: tenant.name, tookMs });
       },

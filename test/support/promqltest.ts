@@ -49,7 +49,7 @@ interface Expectation {
 }
 
 const OPTIONS: QueryOptions = {
-  limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+  limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxValues: 10_000_000 },
   isLate: () => false,
   rollups: { grainsMs: [3_600_000, 86_400_000], leastRangeMs: 0 },
 };

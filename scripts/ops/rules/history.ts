@@ -26,7 +26,7 @@ export interface HistoryOptions {
 
 /** Default limits of a tenant's queries. */
 const QUERY: BacktestOptions['query'] = {
-  limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 },
+  limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxValues: 5_000_000 },
   isLate: () => false,
 };
 /** Maximum number of alerts of one rule: the default of the tenant's limit `alertsPerRule`. */

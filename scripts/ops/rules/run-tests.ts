@@ -33,7 +33,7 @@ export interface RuleTestFailure {
   readonly got?: readonly string[];
 }
 
-const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxPoints: 50_000_000 };
+const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxValues: 50_000_000 };
 /** Maximum number of ticks that a test may evaluate. */
 const MAX_TICKS = 1_000_000;
 

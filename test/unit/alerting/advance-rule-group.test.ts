@@ -64,7 +64,7 @@ class Run {
     const options: AdvanceOptions = {
       id: 'tenant group',
       reads,
-      query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
+      query: { limits: { maxSeries: 100, maxSamples: 10_000, maxValues: 10_000 }, isLate: () => false },
       maxAlerts: 10,
       telling: async () => {
         this.tellingReads++;

@@ -37,7 +37,7 @@ async function run(
   const result = await backtest(parseRuleFile(rules).ruleGroups, {
     range: { fromMs: from * MINUTE, toMs: to * MINUTE },
     reads: () => store,
-    query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
+    query: { limits: { maxSeries: 100, maxSamples: 10_000, maxValues: 10_000 }, isLate: () => false },
     defaultOffsetMs: 0,
     maxAlerts: 10,
     onPart: async (part) => {

@@ -6,7 +6,7 @@ import { parseMetric, parseValues } from '../../../shared/promql/series-notation
 
 const MINUTE_MS = 60_000;
 const OPTIONS = {
-  limits: { maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 },
+  limits: { maxSeries: 1000, maxSamples: 100_000, maxValues: 100_000 },
   isLate: () => false,
 };
 

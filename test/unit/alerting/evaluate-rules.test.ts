@@ -41,7 +41,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
       silences: { list: async () => [] },
       receivers: { get: async () => NO_RECEIVERS },
       samplesOf: () => () => ({ select }),
-      queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxPoints: 10 }),
+      queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxValues: 10 }),
       charge: async ({ name }, tookMs) => void charged.push([name, tookMs]),
       stage: parseSettings({}),
     },

@@ -18,7 +18,7 @@ test("the groups of a tenant share a read, whose samples are freed after the ten
   };
   const invocation = new Invocation({
     samplesOf: () => () => ({ select }),
-    queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxPoints: 10 }),
+    queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxValues: 10 }),
     charge: async () => {},
   });
   const readOnce = () => invocation.readsOf(tenant).select([], { fromMs: 0, toMs: 1 });

@@ -37,7 +37,7 @@ const hostsOf = (role: string) => (role === 'shop:db' ? ['h1', 'h2'] : []);
 
 async function valuesOf(text: string): Promise<number[]> {
   const { value } = await instantQuery(store, promqlOf(parseExpression(text), hostsOf), AT_MS, {
-    limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 },
+    limits: { maxSeries: 100, maxSamples: 10_000, maxValues: 10_000 },
     isLate: () => false,
   });
   if (value.type !== 'vector') throw new Error(`the result is a ${value.type}`);

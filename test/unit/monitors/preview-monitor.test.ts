@@ -157,7 +157,7 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     const world = new MonitorWorld();
     for (let i = 0; i <= 2_000; i++) world.post({ __name__: 'load', job: String(i) }, 1);
     const query = {
-      limits: { maxSeries: 5_000, maxSamples: 10_000, maxPoints: 10_000 },
+      limits: { maxSeries: 5_000, maxSamples: 10_000, maxValues: 10_000 },
       isLate: () => false,
     };
     await expect(preview(world, monitor, { query, ...changes })).rejects.toThrow(says);

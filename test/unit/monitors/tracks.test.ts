@@ -2,8 +2,8 @@ import {
   type Judgement,
   judgeLines,
   judgeMissing,
-  judgePoints,
-  type Points,
+  judgeSamples,
+  type Samples,
   statusOf,
   worstOf,
 } from '../../../shared/monitors/judge';
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const START_MS = 29_000_000 * MINUTE_MS;
 
 /** Points at minutes since the start; a minute without one is left out. */
-function pointsOf(values: readonly (number | undefined)[]): Points {
+function samplesOf(values: readonly (number | undefined)[]): Samples {
   const present = values.flatMap((value, i) =>
     value === undefined ? [] : [[START_MS + i * MINUTE_MS, value] as const],
   );
@@ -45,47 +45,53 @@ test.each([
 });
 
 test.each([
-  { name: 'the newest point alone', points: [9, 1], duration: 1, at: 1, judged: { status: 'OK', value: 1 } },
   {
-    name: 'an average of points, not of minutes: a missing one is made up by an older one',
-    points: [10, undefined, 20, 30],
+    name: 'the newest sample alone',
+    samples: [9, 1],
+    duration: 1,
+    at: 1,
+    judged: { status: 'OK', value: 1 },
+  },
+  {
+    name: 'an average of samples, not of minutes: a missing one is made up by an older one',
+    samples: [10, undefined, 20, 30],
     duration: 3,
     at: 3,
     judged: { status: 'CRITICAL', value: 20 },
   },
-  { name: 'too few points', points: [9, 9], duration: 3, at: 1, judged: undefined },
-  { name: 'no points', points: [], duration: 1, at: 1, judged: undefined },
+  { name: 'too few samples', samples: [9, 9], duration: 3, at: 1, judged: undefined },
+  { name: 'no samples', samples: [], duration: 1, at: 1, judged: undefined },
   {
-    name: 'a point of 20 minutes ago',
-    points: [9],
+    name: 'a sample of 20 minutes ago',
+    samples: [9],
     duration: 1,
     at: 20,
     judged: { status: 'WARNING', value: 9 },
   },
-  { name: 'an older point', points: [9], duration: 1, at: 21, judged: undefined },
+  { name: 'an older sample', samples: [9], duration: 1, at: 21, judged: undefined },
   {
-    name: 'points of the future are left out',
-    points: [1, 9],
+    name: 'samples of the future are left out',
+    samples: [1, 9],
     duration: 1,
     at: 0.5,
     judged: { status: 'OK', value: 1 },
   },
   {
-    name: 'points of the last 24 hours',
-    points: [100, ...Array<undefined>(1440).fill(undefined), 1],
+    name: 'samples of the last 24 hours',
+    samples: [100, ...Array<undefined>(1440).fill(undefined), 1],
     duration: 2,
     at: 1441,
     judged: undefined,
   },
   {
-    name: 'a NaN is no point',
-    points: [9, Number.NaN],
+    name: 'a NaN is no sample',
+    samples: [9, Number.NaN],
     duration: 1,
     at: 1,
     judged: { status: 'WARNING', value: 9 },
   },
-])('a metric is judged by $name', ({ points, duration, at, judged }) => {
-  const found = judgePoints(pointsOf(points), over(8, 15, duration), START_MS + at * MINUTE_MS);
+])('a metric is judged by $name', ({ samples, duration, at, judged }) => {
+  const found = judgeSamples(samplesOf(samples), over(8, 15, duration), START_MS + at * MINUTE_MS);
   expect(found && { status: found.status, value: found.value }).toEqual(judged);
 });
 
@@ -95,7 +101,7 @@ test.each([
   { minutes: 29, status: 'WARNING' },
   { minutes: 30, status: 'CRITICAL' },
   { minutes: 3000, status: 'CRITICAL' },
-])('points missing for $minutes minutes are judged $status', ({ minutes, status }) => {
+])('samples missing for $minutes minutes are judged $status', ({ minutes, status }) => {
   const durations = { missingDurationWarning: 10, missingDurationCritical: 30 };
   expect(judgeMissing(START_MS, durations, START_MS + minutes * MINUTE_MS)?.status).toBe(status);
 });
@@ -140,8 +146,8 @@ test.each([
 ])('$metric of $metrics is $values', ({ metric, metrics, values }) => {
   const percent = percentMetricOf(metric)!;
   const read = Object.entries(metrics).filter(([name]) => new RegExp(`^(?:${percent.names})$`).test(name));
-  const found = percent.compute(new Map(read.map(([name, value]) => [name, pointsOf([value])])));
-  expect(found.map((points) => points.values[0])).toEqual(values);
+  const found = percent.compute(new Map(read.map(([name, value]) => [name, samplesOf([value])])));
+  expect(found.map((samples) => samples.values[0])).toEqual(values);
 });
 
 test('of a host with several disks the worst is judged', () => {
@@ -178,7 +184,7 @@ function run(
   values.forEach((value, minute) => {
     const nowMs = START_MS + minute * MINUTE_MS;
     const judgement =
-      value === undefined ? undefined : { status: statusOf(value, over(1, 2)), pointMs: nowMs, value };
+      value === undefined ? undefined : { status: statusOf(value, over(1, 2)), sampleMs: nowMs, value };
     const { down, ...given } = rules;
     const context = {
       id: 'm',
@@ -212,7 +218,7 @@ describe('an alert', () => {
       happened: ['0 opened CRITICAL', '3 closed OK'],
     },
     {
-      name: 'opens after three points in a row',
+      name: 'opens after three samples in a row',
       values: [3, 3, 0, 3, 1.5, 3],
       maxCheckAttempts: 3,
       happened: ['5 opened CRITICAL'],
@@ -224,13 +230,13 @@ describe('an alert', () => {
       happened: ['2 opened WARNING'],
     },
     {
-      name: 'counts points and not minutes',
+      name: 'counts samples and not minutes',
       values: [3, none, none, 3, none, 3],
       maxCheckAttempts: 3,
       happened: ['5 opened CRITICAL'],
     },
     {
-      name: 'closes by one normal point',
+      name: 'closes by one normal sample',
       values: [3, 3, 0, 3],
       maxCheckAttempts: 2,
       happened: ['1 opened CRITICAL', '2 closed OK'],
@@ -280,26 +286,27 @@ describe('an alert', () => {
     isDown: false,
     opensAfterDowntime: false,
   };
-  const abnormal = (pointMs?: number): Judgement => ({
+  const abnormal = (sampleMs?: number): Judgement => ({
     status: 'CRITICAL',
-    ...(pointMs !== undefined && { pointMs }),
+    ...(sampleMs !== undefined && { sampleMs }),
   });
 
-  test('counts each point once, and no older one', () => {
+  test('counts each sample once, and no older one', () => {
     let { track } = advanceTrack('h', undefined, abnormal(1000), rules);
-    for (const pointMs of [1000, 1000, 500]) ({ track } = advanceTrack('h', track, abnormal(pointMs), rules));
-    expect(track).toEqual({ key: 'h', attempts: 1, pointMs: 1000 });
-    expect(advanceTrack('h', track, { status: 'OK', pointMs: 500 }, rules).track).toBe(track);
+    for (const sampleMs of [1000, 1000, 500])
+      ({ track } = advanceTrack('h', track, abnormal(sampleMs), rules));
+    expect(track).toEqual({ key: 'h', attempts: 1, sampleMs: 1000 });
+    expect(advanceTrack('h', track, { status: 'OK', sampleMs: 500 }, rules).track).toBe(track);
   });
 
-  test('opens at once for missing points, and closes with the next point', () => {
+  test('opens at once for missing samples, and closes with the next sample', () => {
     const { track, transition } = advanceTrack('', undefined, abnormal(), rules);
     expect(transition).toMatchObject({ kind: 'opened', status: 'CRITICAL' });
-    expect(track!.pointMs).toBeUndefined();
-    expect(advanceTrack('', track, { status: 'OK', pointMs: 1 }, rules).transition?.kind).toBe('closed');
+    expect(track!.sampleMs).toBeUndefined();
+    expect(advanceTrack('', track, { status: 'OK', sampleMs: 1 }, rules).transition?.kind).toBe('closed');
   });
 
-  test('that was closed by hand opens again with the next abnormal point', () => {
+  test('that was closed by hand opens again with the next abnormal sample', () => {
     let advanced = advanceTrack('h', undefined, abnormal(1000), { ...rules, maxCheckAttempts: 1 });
     const first = advanced.transition!.alert.id;
     const closed = closedByHand(advanced.track!, 'known');
@@ -318,7 +325,11 @@ describe('an alert', () => {
   });
 
   test('shows a changed message and notifies nobody', () => {
-    const check = (message: string, pointMs: number): Judgement => ({ status: 'CRITICAL', message, pointMs });
+    const check = (message: string, sampleMs: number): Judgement => ({
+      status: 'CRITICAL',
+      message,
+      sampleMs,
+    });
     const once = { ...rules, maxCheckAttempts: 1 };
     const { track } = advanceTrack('c', undefined, check('a', 1), once);
     const same = advanceTrack('c', track, check('a', 2), once);

@@ -26,7 +26,7 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
     for (const text of [expression, mutated(expression, random)]) {
       let looks = 0;
       const options: QueryOptions = {
-        limits: { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 200_000 },
+        limits: { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 200_000 },
         // The evaluation looks at the clock once for every few thousand points of work.
         isLate: () => ++looks > MAX_LOOKS,
       };
@@ -94,7 +94,7 @@ if (PROMETHEUS !== '')
       const server = await PrometheusServer.start(PROMETHEUS);
       const differences: string[] = [];
       const options: QueryOptions = {
-        limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+        limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxValues: 10_000_000 },
         isLate: () => false,
         rollups: { grainsMs: [HOUR, DAY], leastRangeMs: 0 },
       };

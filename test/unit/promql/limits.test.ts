@@ -7,7 +7,7 @@ const store = new MemorySampleStore();
 for (const a of ['1', '2', '3', '4'])
   for (let ms = 0; ms < 600_000; ms += 60_000) store.add(labelsOf(['__name__', 'x'], ['a', a]), ms, ms);
 
-const WIDE: QueryLimits = { maxSeries: 4, maxSamples: 40, maxPoints: 1000 };
+const WIDE: QueryLimits = { maxSeries: 4, maxSamples: 40, maxValues: 1000 };
 const range = { startMs: 0, endMs: 540_000, stepMs: 60_000 };
 
 test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
@@ -18,33 +18,33 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
   },
   { limits: { maxSeries: 7 }, text: 'x + (x offset 1h)', message: 'the query selects 8 series; at most 7' },
   { limits: { maxSamples: 39 }, text: 'x', message: 'the query selects 40 samples; at most 39 are allowed' },
-  { limits: { maxPoints: 39 }, text: 'x', message: 'the query needs more than 39 points in memory' },
-  { limits: { maxPoints: 1000 }, text: 'sum(x)[10m:1ms]', message: 'expression type "range vector"' },
+  { limits: { maxValues: 39 }, text: 'x', message: 'the query needs more than 39 values in memory' },
+  { limits: { maxValues: 1000 }, text: 'sum(x)[10m:1ms]', message: 'expression type "range vector"' },
   {
     limits: {},
     text: 'sum_over_time(x[10m:1s])',
-    message: 'the query needs more than 1000 points in memory',
+    message: 'the query needs more than 1000 values in memory',
   },
   // Without series: constants have a value for each step, too.
   {
     limits: {},
     text: 'sum_over_time(vector(1)[30d:1ms])',
-    message: 'the query needs more than 1000 points in memory',
+    message: 'the query needs more than 1000 values in memory',
   },
   {
     limits: {},
     text: 'max_over_time(vector(time())[1y:1s])',
-    message: 'the query needs more than 1000 points',
+    message: 'the query needs more than 1000 values',
   },
   {
     limits: {},
     text: 'sum_over_time((1 < bool 2 + vector(3))[1000m:1m])',
-    message: 'the query needs more than 1000 points in memory',
+    message: 'the query needs more than 1000 values in memory',
   },
   {
     limits: {},
     text: `sum_over_time(vector(${'1+('.repeat(50)}time()${')'.repeat(50)})[1m:1s])`,
-    message: 'the query needs more than 1000 points in memory',
+    message: 'the query needs more than 1000 values in memory',
   },
 ])('$text is refused within $limits', async ({ limits, text, message }) => {
   const query = rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });
@@ -54,12 +54,12 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
 
 test('intermediate vectors that an expression no longer needs do not count towards its limit', async () => {
   const text = 'sum(x) + sum(x) + sum(x) + sum(x) + sum(x) + sum(x)';
-  await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 80 }, isLate: () => false });
+  await rangeQuery(store, text, range, { limits: { ...WIDE, maxValues: 80 }, isLate: () => false });
 });
 
 test('values of scalars that an expression no longer needs do not count either', async () => {
   const text = `vector(${Array(100).fill('time()').join('+')})`;
-  await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 60 }, isLate: () => false });
+  await rangeQuery(store, text, range, { limits: { ...WIDE, maxValues: 60 }, isLate: () => false });
 });
 
 test('selectors of the same series share a read', async () => {

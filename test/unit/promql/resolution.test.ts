@@ -28,7 +28,7 @@ test.each([
   expect(grainWithin(resolution, stepMs, stored)).toBe(grainMs);
 });
 
-const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 1_000_000 };
+const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const exact: QueryOptions = { limits, isLate: () => false };
 const widened: QueryOptions = {
   ...exact,

@@ -7,7 +7,7 @@ import { instantQuery } from '../../../shared/promql/query';
 import { SharedReads } from '../../../shared/promql/shared-reads';
 import { type SampleStore, staleMarkers } from '../../../shared/promql/store';
 
-const OPTIONS = { limits: { maxSeries: 100, maxSamples: 1000, maxPoints: 1000 }, isLate: () => false };
+const OPTIONS = { limits: { maxSeries: 100, maxSamples: 1000, maxValues: 1000 }, isLate: () => false };
 const SERIES = [
   ['__name__', 'x'],
   ['job', 'a'],

@@ -3,7 +3,7 @@ import { labelsOf } from '../../../shared/model/labels';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { instantQuery } from '../../../shared/promql/query';
 
-const LIMITS = { maxSeries: 1_000, maxSamples: 10_000, maxPoints: 10_000 };
+const LIMITS = { maxSeries: 1_000, maxSamples: 10_000, maxValues: 10_000 };
 
 async function valuesOf(text: string, values: readonly number[]): Promise<number[]> {
   const store = new MemorySampleStore();

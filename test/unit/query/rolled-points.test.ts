@@ -15,7 +15,7 @@ const DAY = 24 * HOUR;
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const WORLDS = Number(process.env.ROLLED_WORLDS ?? 15);
 const QUERIES = 40;
-const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 1_000_000 };
+const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const onSamples: QueryOptions = { limits, isLate: () => false };
 const onRollups: QueryOptions = { ...onSamples, rollups: { grainsMs: [HOUR, DAY], leastRangeMs: 0 } };
 

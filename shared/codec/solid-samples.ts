@@ -1,15 +1,15 @@
 /**
- * The values of a block as points of 16 bytes each: an int64 timestamp and a float64 value, little-endian,
- * series after series. The solid form of a chunk stores points compressed by zstd, so a chunk is never much
- * larger than its compressed points.
+ * The values of a block as samples of 16 bytes each: an int64 timestamp and a float64 value, little-endian,
+ * series after series. The solid form of a chunk stores samples compressed by zstd, so a chunk is never much
+ * larger than its compressed samples.
  */
 import { bitsOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
 
-/** 32-bit words in a point. */
+/** 32-bit words in a sample. */
 const POINT_WORDS = 4;
 
-export function writePoints({ columns, timestamps }: Block): Uint8Array {
+export function writeSamples({ columns, timestamps }: Block): Uint8Array {
   let count = 0;
   for (const column of columns) count += column.values.length;
   const words = new Int32Array(count * POINT_WORDS);
@@ -34,14 +34,14 @@ export function writePoints({ columns, timestamps }: Block): Uint8Array {
 }
 
 /**
- * Decodes points into rows and columns.
+ * Decodes samples into rows and columns.
  *
- * @param bytes points, aligned or not
- * @param counts number of points of each series; the points of all of them must fill `bytes`
+ * @param bytes samples, aligned or not
+ * @param counts number of samples of each series; the samples of all of them must fill `bytes`
  * @throws {CorruptChunkError} when the timestamps of a series do not ascend, or the number of distinct
  *   timestamps is not `rowCount`
  */
-export function readPoints(
+export function readSamples(
   bytes: Uint8Array,
   counts: readonly number[],
   rowCount: number,
@@ -56,7 +56,7 @@ export function readPoints(
   }
   const timestamps = distinct(times);
   if (timestamps.length !== rowCount) {
-    throw new CorruptChunkError(`points of ${timestamps.length} rows, not ${rowCount}`);
+    throw new CorruptChunkError(`samples of ${timestamps.length} rows, not ${rowCount}`);
   }
   let start = 0;
   const cells = counts.map((count): Cells => {
@@ -91,7 +91,7 @@ function distinct(times: Float64Array): Float64Array {
 
 /**
  * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format. If so, the solid form
- * need not be tried. The bound is the size of the points compressed by zstd, plus a constant. This function
+ * need not be tried. The bound is the size of the samples compressed by zstd, plus a constant. This function
  * underestimates that size: it counts half a byte for each timestamp, one more byte if several of the timestamp's bytes
  * differ from those of the previous row, and one byte for each distinct value. The smallest sizes measured were 0.85
  * and 1.88 bytes for a timestamp, and 2 bytes for a value.
@@ -120,9 +120,9 @@ const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
 /** Returns a lower bound for the number of distinct values: the number of distinct hashes. */
 function leastDistinct(columns: Block['columns']): number {
-  let points = 0;
-  for (const { values } of columns) points += values.length;
-  const seenBits = Math.min(MAX_SEEN_BITS, 36 - Math.clz32(points));
+  let samples = 0;
+  for (const { values } of columns) samples += values.length;
+  const seenBits = Math.min(MAX_SEEN_BITS, 36 - Math.clz32(samples));
   seen.fill(0, 0, 1 << seenBits);
   let count = 0;
   for (const { values } of columns) {
