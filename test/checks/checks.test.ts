@@ -4,12 +4,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Here, so that they run beside the other tests and not before them. */
+/** These checks are tests so that they run beside the other tests and not before them. */
 test.each(['types', 'lint'])('npm run %s finds nothing', async (script) => {
   const options = {
     cwd: join(__dirname, '..', '..'),
     maxBuffer: 64 * 1024 * 1024,
-    // TypeScript's compiler frees little memory before it ends: collecting garbage only costs CPU.
+    // TypeScript's compiler frees little memory before it ends, so collecting garbage only costs CPU.
     env: { ...process.env, GOGC: 'off' },
   };
   const flaws = await run('npm', ['run', '--silent', script], options).then(

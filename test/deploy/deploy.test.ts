@@ -35,7 +35,7 @@ let aws: Ministack;
 let hot: Server;
 let redisUrl: string;
 let api: { url: string; close(): void };
-/** Id of the last smoke test's host. */
+/** Id of the host that the last smoke test used. */
 let hostId: string;
 
 const deploy = () =>
@@ -142,7 +142,7 @@ test("the deep smoke test restores a table to a new name, deletes it again, and 
   expect((await tables()).filter((name) => name.includes('restored'))).toEqual([]);
 });
 
-/** The statement that the policy of post lacks for a while. */
+/** The statement that the policy of `post` lacks for part of the test. */
 let removed: unknown;
 
 test('the smoke test fails while a grant is missing', async () => {
@@ -179,9 +179,7 @@ test('destroying a dev stage leaves nothing', async () => {
   expect(await remaining()).toEqual([]);
 });
 
-/**
- * Gives the buckets the tags of the template, which ministack leaves out. A tag marks a bucket as disposable.
- */
+/** Tags the buckets as the template does, which ministack omits. A tag marks a bucket as disposable. */
 async function tagBuckets(): Promise<void> {
   const template = JSON.parse(
     readFileSync(join(assembly, `${STACK}-stateful.template.json`), 'utf8'),
@@ -199,7 +197,7 @@ async function tagBuckets(): Promise<void> {
   }
 }
 
-/** Returns where the samples of smoke tests are. */
+/** Returns where the samples of smoke tests are stored. */
 function places(): Promise<Record<Tier, TierPlaces>> {
   return ops('where', '--tenant', SMOKE_TENANT, '--host', hostId, '--name', 'custom.smoke');
 }

@@ -28,7 +28,7 @@ for (const statement of statements)
   for (const action of [statement.Action].flat())
     asked.set(action, [...(asked.get(action) ?? []), statement]);
 
-/** Whether a key may be in conditions of every service. */
+/** Whether a condition on every service may use a key. */
 const isGlobal = (key: string) => key.startsWith('aws:');
 
 describe('every action that a policy names, against the service authorization reference', () => {
@@ -42,8 +42,8 @@ describe('every action that a policy names, against the service authorization re
       for (const { Resource, Condition } of asked.get(action)!) {
         const given = Object.values(Condition ?? {}).flatMap((keys) => Object.keys(keys));
         expect(given.filter((key) => !isGlobal(key) && !known.has(key))).toEqual([]);
-        // For an action without resources, a policy must name `*`. It would allow nothing with any other
-        // resource.
+        // For an action that has no resources, a policy must name `*`. With any other resource, the statement would
+        // allow nothing.
         if (resourceTypes.length === 0) expect([Resource].flat()).toEqual(['*']);
       }
       expect(isWildcardOnly).toBe(resourceTypes.length === 0);

@@ -22,7 +22,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Bundles `post` for an assembly in a folder, and returns the asset's folder. */
+/** Bundles `post` for an assembly in a folder. Returns the asset's folder. */
 function bundled(name: string) {
   const outdir = join(folder, name);
   const stack = new Stack(new App({ outdir }), 'Stack');

@@ -60,7 +60,7 @@ describe.each(STAGES)('stage %s', (stage) => {
   });
 });
 
-/** The options that add or change resources, as many at a time as go together. */
+/** The options that add or change resources. Each entry sets as many of them as can be combined. */
 const OPTIONS = [
   {
     stage: 'production',

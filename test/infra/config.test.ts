@@ -125,8 +125,8 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { purgeAfter: '10s' }, says: /^purgeAfter: .*a query that runs/ },
     { context: { streamRetention: '40d', warmTtl: '36d' }, says: /^warmTtl: .*a replay writes items/ },
     { context: { recordAge: '72h' }, says: /^recordAge: .*below streamRetention/ },
-    // 71 h are an hour less than the stream remembers. That is too long for a window of an hour and a delay
-    // of 31 minutes.
+    // 71 h are an hour less than the stream's retention. That is too long for a window of one hour and a delay of 31
+    // minutes.
     { context: { recordAge: '71h' }, says: /^recordAge: .*by window \+ flushDelay .* only memory holds it$/ },
     {
       context: { recordAge: '50h', window: '12h', flushDelay: '10h', streamRetention: '72h' },

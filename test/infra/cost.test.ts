@@ -29,7 +29,7 @@ test('a million series a minute for 460 days are at most $9 a billion samples, e
   const sum = report.batched.lines.reduce((total, { dollars }) => total + dollars, 0);
   expect(report.batched.dollars).toBeCloseTo(sum, 6);
   for (const { because } of report.batched.lines) expect(because).not.toBe('');
-  // A host's own request has 100 samples.
+  // A request that a host itself posts has 100 samples.
   const requests = report.byHost.lines.find(({ what }) => what === 'API requests')!;
   expect(requests.dollars / (report.samples / 1e9)).toBeCloseTo(10, 6);
   expect(report.others.map(({ dollarsPerBillion }) => dollarsPerBillion)).toEqual([38, 147, 1470]);

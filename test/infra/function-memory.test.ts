@@ -9,8 +9,8 @@ import { synthesize } from './synthesize';
 const root = join(__dirname, '..', '..');
 const MB = 1_000_000;
 /**
- * Memory that the worst request of a function takes in addition to its caches, if it is more than {@link REQUEST}.
- * A query in steps holds 5 million samples and their copies (shared/query/read-in-slices.ts).
+ * Memory that the worst request of a function needs beyond its caches, if it is more than {@link REQUEST}. A query in
+ * steps holds 5 million samples and their copies (shared/query/read-in-slices.ts).
  */
 const WORST_REQUEST: Readonly<Record<string, number>> = {
   post: POST_MEMORY.smallCaches + POST_MEMORY.worstBody,

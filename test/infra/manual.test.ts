@@ -86,7 +86,7 @@ test('answers of commands that it shows are those that the commands print', () =
     .filter((line) => line.includes('<-') && !line.startsWith('{') && !line.startsWith(' '))
     .map((line) => line.split('<-')[0]!.trim());
   expect(answers.length).toBeGreaterThan(10);
-  // Numbers, times, KEY, ID and dots stand for values.
+  // Numbers, times, KEY, ID and `...` stand for values.
   const texts = answers.flatMap((line) =>
     line.split(/\b[\d:.TZ-]*\d\w*|\bKEY\b|\bID\b|\.\.\.|[().:,] |: | {2,}/),
   );

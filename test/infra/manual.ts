@@ -12,10 +12,10 @@ export function manualRows(heading: string): { name: string; cells: string[] }[]
   }));
 }
 
-/** An alarm's section of the manual. */
+/** The section of the manual about one alarm. */
 export interface ManualAlarm {
   readonly name: string;
-  /** What the alarm means for users, and what to do, as in the alarm's mail. */
+  /** What the alarm means for users and what to do, as the alarm's mail says it. */
   readonly meaning: string;
   readonly action: string;
   /** When to wake someone. */

@@ -11,7 +11,7 @@ import { watchedMetrics } from '../support/watched-metrics';
 import { MANUAL, manualAlarms } from './manual';
 import { synthesize } from './synthesize';
 
-// With every alarm that a stage can have.
+// A stage with every alarm that a stage can have.
 const { stateless: production } = synthesize({
   stage: 'production',
   postEndpoint: 'url',
@@ -50,7 +50,7 @@ describe("the manual's alarms", () => {
 
 test('every alarm says what happened and what to do, and notifies the topic when it begins and ends', () => {
   for (const { AlarmName, AlarmDescription, AlarmActions, OKActions } of alarms) {
-    // The text has the first step, and what to do depending on its result.
+    // The text has the first step, and what to do for each of its results.
     expect({ AlarmName, AlarmDescription }).toMatchObject({
       AlarmDescription: expect.stringMatching(
         /^[A-Z].*\. WHAT TO DO: (?=.*(Run|run|Look|Wait)).*\b(If|Is|Then)\b.*\. Runbooks: infra\/README\.md\.$/,

@@ -21,8 +21,7 @@ describe('with postEndpoint=url', () => {
       AuthType: 'NONE',
       TargetFunctionArn: { 'Fn::GetAtt': [id, 'Arn'] },
     });
-    // Lambda asks for both actions.
-    // https://docs.aws.amazon.com/lambda/latest/dg/urls-auth.html
+    // Lambda requires both actions. https://docs.aws.amazon.com/lambda/latest/dg/urls-auth.html
     const forAnybody = withUrl
       .properties('AWS::Lambda::Permission')
       .filter(({ Principal }) => Principal === '*');

@@ -15,7 +15,7 @@ const million: LoadOptions = {
   tenants: 1,
 };
 const document = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
-/** The text of a document, on one line. */
+/** The text of a document as one line. */
 const textOf = (file: string) => document(file).replaceAll(/\s+/g, ' ');
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString('en-US')}`;
 const cents = (amount: number) => `$${amount.toFixed(2)}`;

@@ -17,7 +17,7 @@ interface Change {
   DeletionPolicy?: string;
 }
 
-/** Properties of a type's resources; with a text, only of those that contain it. */
+/** Properties of the resources of a type. If a string is given, only of those that contain it. */
 function of(templates: Templates, type: string, having = ''): Resource['Properties'][] {
   const found = STACKS.flatMap((stack) => Object.entries(templates[stack].Resources))
     .filter(([, resource]) => resource.Type === type && JSON.stringify(resource).includes(having))
@@ -45,7 +45,7 @@ const GROUP = 'AWS::ElastiCache::ReplicationGroup';
 const FUNCTION = 'AWS::Lambda::Function';
 const MAPPING = 'AWS::Lambda::EventSourceMapping';
 
-/** Mistakes that somebody might make in a hurry, and the rule that stops each. */
+/** Mistakes that somebody might make in a hurry, each with the rule that rejects it. */
 const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Templates) => void][] = [
   ['TLS off', 'the hot tier speaks TLS only', (t) => (of(t, GROUP)[0]!.TransitEncryptionEnabled = false)],
   [

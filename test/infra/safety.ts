@@ -11,7 +11,7 @@ export interface Deployment {
 type Rule = (deployment: Deployment) => (string | false | undefined)[];
 
 const HOUR_S = 3600;
-/** Time that a person needs to repair a store. Until then, data waits in memory or in the stream. */
+/** Time that a person needs to repair a store. In the meantime, data waits in memory or in the stream. */
 const SLACK_S = 12 * HOUR_S;
 
 const STORES = [
@@ -34,7 +34,7 @@ const OUTSIDE = [
   'canary',
 ] as const;
 
-/** Alarms without which customers would be the first to notice a loss. */
+/** Alarms without which customers would notice a loss before the operator does. */
 const ALARMS = [
   'api-errors',
   'stream-throttled',
@@ -250,7 +250,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
   'flusher and archiver have time to end a slice': (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, Timeout = 3 }) =>
-        // The flusher reserves 60 s, the archiver 120 s, for work that they have begun.
+        // For work in progress, the flusher reserves 60 s and the archiver 120 s.
         /-(flusher|archiver)$/.test(FunctionName) && Timeout < 300 && `${FunctionName}: ${Timeout} s`,
     ),
 
@@ -367,7 +367,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
   ],
 };
 
-/** Returns the broken rules, as `rule: what`. */
+/** Returns the rules that are broken, as `rule: what is wrong`. */
 export function violations(deployment: Deployment): string[] {
   return Object.entries(SAFETY).flatMap(([rule, check]) =>
     check(deployment)

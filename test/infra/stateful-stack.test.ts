@@ -8,7 +8,7 @@ const { stateful: production } = synthesize({ stage: 'production' });
 const group = (stack: typeof dev) => stack.only('AWS::ElastiCache::ReplicationGroup');
 
 describe('logical ids', () => {
-  // A changed id replaces the resource and leaves its data behind.
+  // If its id changes, CloudFormation replaces the resource and leaves the data in the old one.
   test.each([
     ['Stream', 'AWS::Kinesis::Stream'],
     ['WarmTable', 'AWS::DynamoDB::Table'],

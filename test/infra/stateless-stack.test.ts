@@ -58,7 +58,9 @@ function kindsOf(condition: Properties | undefined): string {
   return kinds.map((kind) => ` ${kind}`).join('');
 }
 
-/** Shortens an ARN of a template: its import to the store's logical id, its own log group to `Log`. */
+/**
+ * Shortens an ARN of a template: an imported store becomes its logical id, the function's own log group becomes `Log`.
+ */
 function storeName(resource: unknown): string {
   const text = JSON.stringify(resource);
   if (text === '"*"') return '*';
@@ -200,11 +202,11 @@ describe('functions', () => {
   });
 });
 
-/** Calls that need a right of another name. */
+/** Calls whose right has a different name. */
 const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   ListObjectVersions: ['ListBucketVersions'],
   ListObjectsV2: ['ListBucket'],
-  // A call that names a version needs the second right.
+  // A call that names a version needs the second right, too.
   DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
   Invoke: ['InvokeFunction'],
   // Allowed only for topics that a setting names.
@@ -213,7 +215,7 @@ const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   CreateMultipartUpload: ['PutObject'],
   UploadPart: ['PutObject'],
   CompleteMultipartUpload: ['PutObject'],
-  // The statements of this project only insert.
+  // This project's PartiQL statements only insert.
   BatchExecuteStatement: ['PartiQLInsert'],
   TransactWriteItems: ['PutItem', 'DeleteItem'],
 };
@@ -499,7 +501,8 @@ describe('mapping', () => {
     expect(JSON.stringify(mapping.DestinationConfig.OnFailure.Destination)).toContain('BucketArn');
   });
 
-  // The stream outlives the record's age by an hour for the redrive, and by window and flushDelay in memory.
+  // The stream keeps a record for an hour longer than the record's maximum age, for the redrive, and for the time that
+  // its samples spend in memory: the window and flushDelay.
   test.each([
     { streamRetention: '24h', ageSeconds: (23 - 1) * 3600 - 1860 },
     { streamRetention: '72h', ageSeconds: (71 - 1) * 3600 - 1860 },

@@ -41,7 +41,7 @@ export class Synthesized {
   }
 }
 
-/** Leaves out what is in no template: the bundles, and where in the code each construct was made. */
+/** Omits what no template contains: the bundles, and where in the code each construct was made. */
 export const QUICK = { 'aws:cdk:bundling-stacks': [], 'aws:cdk:disable-creation-stack-traces': true };
 
 /**

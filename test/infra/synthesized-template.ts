@@ -22,7 +22,7 @@ interface Resource {
  * bundles.
  *
  * @param settings as `npx cdk -c key=value` takes them
- * @throws {InvalidSettingError} with one sentence naming what is wrong
+ * @throws {InvalidSettingError} with one sentence that names what is wrong
  */
 export function synthesizedTemplate(
   stage: string,

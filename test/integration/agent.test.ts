@@ -25,7 +25,7 @@ const SYSTEM_METRICS = [
   'custom.dice.d6.face',
 ];
 
-/** An agent's life (protocol/mackerel/README.md), minutes passing as fast as they can. */
+/** The life of an agent (protocol/mackerel/README.md), with minutes that pass as fast as they can. */
 describe('an agent', () => {
   const dataDir = temporaryDir();
   // Mackerel's own resolution, as it is when deployed.
@@ -47,7 +47,7 @@ describe('an agent', () => {
   test('registers and posts through outages and restarts of both sides, and every sample is stored once', async () => {
     const first = Math.floor(Date.now() / 60_000) * 60 - 3600;
     const posted: Batch[] = [];
-    /** The n-th minute's samples; the first comes some odd seconds after the start. */
+    /** The n-th minute's samples; the first is taken an arbitrary number of seconds after the start. */
     const sample = (n: number): Batch => {
       const time = n === 0 ? first + 37 : first + n * 60;
       const batch = { time, values: new Map(SYSTEM_METRICS.map((name, m) => [name, (n * 31 + m) / 8])) };
@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(relay.lostAnswers).toBe(1);
     expect(agent.queued).toBe(0);
 
-    // The server restarts. The agent only sees failed requests.
+    // The server restarts. All that the agent notices is failed requests.
     await stack.stop();
     for (let n = 9; n < 11; n++) await agent.minute(sample(n));
     stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });

@@ -19,7 +19,7 @@ interface Call {
   readonly operation: Operation;
 }
 
-/** Calls that the test does not send, and why. */
+/** Calls that the test does not send, with the reason. */
 const NOT_SENT: Readonly<Record<string, string>> = {
   'POST /prometheus/api/v1/write': 'The body is protobuf: unit/protocol/prometheus has requests.',
   'POST /prometheus/api/v1/read': 'The body is protobuf: integration/prometheus has requests.',
@@ -27,13 +27,13 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': 'Services have no graph definitions: 404.',
 };
 
-/** Calls that create what others need, in this order. */
+/** Calls that create what other calls need, in this order. */
 const FIRST = ['/api/v0/services', '/api/v0/services/{serviceName}/roles', '/api/v0/hosts'];
-/** Calls that read samples of one metric, which answer 404 until there are some. */
+/** Calls that read samples of one metric. They answer 404 until the metric has samples. */
 const SAMPLES = /(metrics|latest)$/;
 /** Calls that create and delete rule groups of a namespace. */
 const RULES = '/prometheus/config/v1/rules/{namespace}';
-/** Calls that end something, which the reads must see before. */
+/** Calls that end something that the reads must see first. */
 const ENDS = /\/(close|retire|bulk-retire)$/;
 
 /** Returns when to send a call: creates first, then updates, reads, and last what ends or deletes something. */
@@ -74,7 +74,7 @@ describe('the API reference', () => {
       .filter(({ method, path }) => !(`${method} ${path}` in NOT_SENT))
       .sort((a, b) => stepOf(a) - stepOf(b));
 
-    // The ids of this server, and a recent time, by what stands for them in the examples.
+    // The ids on this server and a recent time, keyed by the placeholder in the examples.
     const real = new Map([[String(EXAMPLE_TIME), String(Math.floor(Date.now() / 60_000) * 60)]]);
     real.set(String(EXAMPLE_TIME - 3600), String(Number(real.get(String(EXAMPLE_TIME))) - 3600));
     const localized = (text: string) =>
@@ -101,7 +101,7 @@ describe('the API reference', () => {
     const flaws: string[] = [];
     for (const call of calls) {
       const { method, path } = call;
-      // The deletion of a namespace needs a rule group in it. The test has deleted the first one before.
+      // The deletion of a namespace needs a rule group in it. The test has already deleted the first one.
       if (method === 'DELETE' && path === RULES)
         await send(calls.find((each) => each.method === 'POST' && each.path === RULES)!);
       // A sample can be read a moment after it was sent.

@@ -252,7 +252,7 @@ describe('the HTTP API', () => {
     expect(timing).toMatch(
       /^hot;dur=[\d.]+;desc="3 samples";spans="\d+-\d+( \d+-\d+)*", warm;dur=[\d.]+;desc="0 samples";spans="", cold;/,
     );
-    // A day is wider than the samples, unless midnight lies between them.
+    // A step of a day is longer than the span of the samples, unless they are on both sides of midnight.
     const days = new Map<number, number[]>();
     for (const minute of [0, 1, 2]) {
       const day = Math.floor((now - 600 + minute * 60) / 86_400) * 86_400;
@@ -265,7 +265,7 @@ describe('the HTTP API', () => {
     expect(await client.json('GET', `${path}&step=1d`)).toEqual({ metrics: means });
     const maxima = [...days].map(([time, values]) => ({ time, value: Math.max(...values) }));
     expect(await client.json('GET', `${path}&step=86400&aggregate=max`)).toEqual({ metrics: maxima });
-    // Without `step`, an aggregate of a short range has steps of a minute.
+    // Without `step`, an aggregate over a short range has steps of one minute.
     const minute = `/api/v0/hosts/${host}/metrics?name=custom.step&aggregate=count&from=${now - 540}&to=${now - 480}`;
     const counts = [now - 540, now - 480].map((time) => ({ time: time - (time % 60), value: 1 }));
     expect(await client.json('GET', minute)).toEqual({ metrics: counts });

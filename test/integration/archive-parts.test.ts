@@ -22,9 +22,9 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const HOSTS = Array.from({ length: 20 }, (_, i) => `h${i}`);
-/** Size of a part: small, so that a day of these hosts has several parts. */
+/** Size of a part, in bytes. It is small, so that a day of these hosts has several parts. */
 const PART_BYTES = 3_000;
-/** Reads at the same time. */
+/** Number of concurrent reads. */
 const READERS = 8;
 
 describe('a day that is archived in parts', () => {
@@ -57,7 +57,7 @@ describe('a day that is archived in parts', () => {
       ref,
       written,
       posted,
-      /** @param others number of further series of each host */
+      /** @param others number of additional series of each host */
       async post(hosts: readonly string[], minutes: readonly number[], warm = tiers.warm, others = 0) {
         const sources = hosts.map((host) => {
           const source = sourceOf.host(host);
@@ -93,7 +93,7 @@ describe('a day that is archived in parts', () => {
         const { failures } = await flushPartition({ ...tiers, warm, windowMs: HOUR }, ref, dueMs, () => true);
         if (failures[0] !== undefined) throw failures[0];
       },
-      /** @param groups how many groups it may archive before it must stop */
+      /** @param groups maximum number of groups to archive before it must stop */
       archive(groups = Number.POSITIVE_INFINITY, cold = tiers.cold, manifest = tiers.manifest) {
         let asked = 0;
         const limits = { partBytes: PART_BYTES, mustStop: () => asked++ >= groups };
@@ -130,9 +130,7 @@ describe('a day that is archived in parts', () => {
           }),
         });
       },
-      /**
-       * A store that ends the archiver when it is about to write the object of this number, counted from 0.
-       */
+      /** A store that stops the archiver when it is about to write the object with this number, counted from 0. */
       killedAt(object: number) {
         let begun = 0;
         const cold = Object.create(tiers.cold) as typeof tiers.cold;
@@ -195,7 +193,7 @@ describe('a day that is archived in parts', () => {
   test('has the newest value of a series whose former group lies in another part', async () => {
     const day = pipeline();
     await day.post(HOSTS.slice(0, 1), minutes(0, 240));
-    // So many series have two groups, which are others than the first one.
+    // So many series have two groups, and neither of them is the group above.
     await day.post(HOSTS.slice(0, 1), minutes(0, 240), tiers.warm, MAX_GROUP_SERIES);
     await day.expectWhole();
     expect(await day.archive()).toBe(true);
@@ -219,12 +217,12 @@ describe('a day that is archived in parts', () => {
   test('goes on where it was stopped or killed, with the parts that it has', async () => {
     const day = pipeline();
     await day.post(HOSTS, minutes(0, 90));
-    // The archiver is killed as it writes the third object, so two are recorded.
+    // The archiver is killed as it writes the third object, so the manifest has two.
     await expect(day.archive(undefined, day.killedAt(2))).rejects.toThrow('killed');
     const kept = await day.objects();
     expect(kept).toHaveLength(2);
     await day.expectWhole();
-    // Post more samples, for groups before and after the point that the archiver reached.
+    // Post more samples, for groups on both sides of the point that the archiver reached.
     await day.post(HOSTS, minutes(95, 97));
     let slices = 1;
     while (!(await day.archive(3))) slices++;
@@ -232,7 +230,7 @@ describe('a day that is archived in parts', () => {
     const keys = (await day.parts()).map(({ key }) => key);
     expect(keys).toEqual(expect.arrayContaining(kept));
     await day.expectWhole();
-    // The attempt knew nothing of samples that arrived after it began, so the day is still open.
+    // The attempt did not know of samples that arrived after it began, so the day is still open.
     expect(await day.purge()).toMatchObject({ items: 0, remains: true });
     expect(await day.archive()).toBe(true);
     expect(await day.purge()).toMatchObject({ remains: false });
@@ -380,7 +378,7 @@ describe('a day that is archived in parts', () => {
           },
         },
       );
-    // One hour after the day's last sample can be read for the last time.
+    // One hour after the last time at which the day's last sample can be read.
     const endMs = midnight + DAY + retentionMs + HOUR;
     expect(await run(endMs - 1)).toMatchObject({ expired: 0 });
     await day.expectWhole();

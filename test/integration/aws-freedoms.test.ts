@@ -18,7 +18,7 @@ describe('a stack under all freedoms of AWS', () => {
     await stack?.stop();
   });
 
-  /** Repeats an act until it is done, as senders and operators do. */
+  /** Repeats an action until it succeeds, as senders and operators do. */
   const persistently = <T>(what: string, act: () => Promise<T>) =>
     until(
       what,
@@ -53,7 +53,7 @@ describe('a stack under all freedoms of AWS', () => {
               time: startS + round * 60 + random.integer(0, 9),
             })),
           );
-          // The same sample twice in a request: the last value counts.
+          // The same sample is in a request twice: the last value counts.
           for (const { name, time, value } of points) {
             const series = expected.get(`${hostId} ${name}`) ?? new Map<number, number>();
             expected.set(`${hostId} ${name}`, series.set(time, value));

@@ -33,7 +33,8 @@ describe('layouts that are put together', () => {
   let tiers: Tiers;
 
   beforeAll(async () => {
-    // The tests say which writes were new. A retry after a lost answer takes its own first attempt for an older write.
+    // The tests say which writes were new. If an answer is lost, the retry would take its own first attempt for an
+    // older write.
     tiers = await startTiers({ hasFreedoms: false });
   });
 
@@ -141,7 +142,7 @@ describe('layouts that are put together', () => {
     await new PoolTable(tiers.meta, RETENTION, () => nowMs).join(tenant.id, new Map([[sourceId, sourceId]]));
 
     const raised = 2 * RETENTION;
-    // Instances of the previous deploy may still write.
+    // Instances of the previous release may still write.
     expect(await lifetimes(raised).renew(() => true)).toBe(0);
     expect(await lifetimes(raised).retentionMs()).toBe(RETENTION);
     nowMs += HOUR;

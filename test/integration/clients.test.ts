@@ -286,7 +286,7 @@ describe('clients of other projects', () => {
       { query: 'sum(clients_up) + 1', queryable: 2, read: 2 },
       { query: 'max_over_time(clients_up[1m:30s])', queryable: 4, read: 4 },
     ])('an instant $query looks at $queryable samples', async ({ query, queryable, read: samplesRead }) => {
-      // 60 s that begin on a multiple of 30 s have two steps of the subquery.
+      // 60 s that begin at a multiple of 30 s contain two steps of the subquery.
       const { data } = await json('/prometheus/api/v1/query', { query, time: String(now), stats: 'all' });
       expect(data.stats).toEqual({
         timings: {

@@ -16,17 +16,19 @@ const READERS = 10;
 /** Pause between two reads of a reader, in ms. */
 const READ_PAUSE_MS = 50;
 /**
- * Group-windows drained at once. DynamoDB's stand-in answers one request at a time, and readers wait for it,
- * too.
+ * Number of group-windows drained concurrently. DynamoDB's stand-in answers one request at a time, so a higher number
+ * would make readers wait for it.
  */
 const DRAINED_AT_ONCE = 2;
-/** The long form posts 50,000 samples a second, and compares reads with rest: `npm run test:long`. */
+/**
+ * The long form of the test posts 50,000 samples a second, and compares reads with those at rest: `npm run test:long`.
+ */
 const IS_LONG = process.env.GROWTH !== undefined;
 const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) as [number, number];
 const PARTITIONS = Math.max(24, HOSTS / 4);
-/** Rounds of posts before anything moves. */
+/** Number of rounds of posts before anything moves. */
 const REST_ROUNDS = IS_LONG ? 10 : 1;
-/** Time after which readers have noticed that a command has ended, in ms. */
+/** Time in ms within which readers notice that a command has ended. */
 const GOVERNED_MS = 500;
 const whole = { lost: 0, doubled: 0, wrong: 0 };
 
@@ -50,7 +52,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
   let readers: ClusterReaders;
   let endLoad: () => Promise<unknown> = async () => {};
 
-  // A test that fails in the middle leaves its load behind, which would reach the next file in this process.
+  // A test that fails halfway leaves its load running, and the load would affect the next test file in this process.
   afterEach(async () => {
     await endLoad().catch(() => {});
   });
@@ -73,7 +75,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     await cluster?.stop();
   });
 
-  /** Flushes all that is in memory, as a drain's slice does. */
+  /** Flushes everything in memory, as a drain's slice does. */
   async function drained(): Promise<unknown> {
     const before = await tiers.hot.nodes.now();
     const limit = limiter(DRAINED_AT_ONCE);
@@ -122,7 +124,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
   const scaleTo = (shards: number, of = resharding()) =>
     scale(functions, of, { shards, drains: true, lookMs: 100, beginMs: 1_000 }, () => {});
 
-  /** Posts and reads until told to stop. */
+  /** Posts and reads until it is told to stop. */
   function load(feed: ClusterFeed, startMs: number) {
     let isOver = false;
     readers.begin(startMs);
@@ -141,8 +143,8 @@ describe('a cluster that grows and shrinks while it is used', () => {
     endLoad = endPosts;
     return {
       /**
-       * Waits for some rounds while nothing moves. Both before and after each change, since the machine may
-       * do other work.
+       * Waits for some rounds while nothing moves. The test does so before and after each change, because other work
+       * may slow the machine.
        */
       rested: async () => {
         // Readers ask every 200 ms whether to wait.

@@ -54,7 +54,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   const slotOf = async (ref: PartitionRef) =>
     Number(await cluster.nodes.at(-1)!.redis.call('CLUSTER', 'KEYSLOT', new HotKeys(ref).tag));
 
-  /** The hosts whose partitions a node has. */
+  /** The hosts whose partitions are on a node. */
   async function hostsOn(node: ClusterNode): Promise<string[]> {
     const owners = await Promise.all(
       hosts.map(async (host) => cluster.ownerOf(await slotOf(partitionOfHost(host)))),
@@ -81,7 +81,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
-    // No bound of memory is set, and CPU has no earlier look to compare with.
+    // There is no limit of memory to compare with, and no earlier measurement of CPU.
     expect(await tiers.hot.nodes.load()).toEqual({ memory: 0, cpu: 0 });
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
@@ -100,7 +100,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
     const beforeMs = Date.now();
     const nowMs = await hot.nodes.now();
-    // A node's clock counts whole seconds in some versions.
+    // In some versions, a node's clock counts whole seconds.
     expect(nowMs).toBeGreaterThan(beforeMs - 1_000);
     expect(nowMs).toBeLessThan(Date.now() + 1_000);
     expect((await hot.nodes.load()).memory).toBe(0);
@@ -129,7 +129,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     client.disconnect();
   });
 
-  /** Reads hosts one after the other until `isOver`, as the query function does; each read is complete, or an error. */
+  /** Reads hosts one after the other until `isOver`, as the query function does; each read must be complete or fail. */
   async function readOn(
     feed: ClusterFeed,
     isOver: () => boolean,
@@ -214,7 +214,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       ([theirs, its]) => offsetOf(theirs!, 'master_repl_offset') === offsetOf(its!, 'slave_repl_offset'),
     );
     replica!.signal('SIGSTOP');
-    // Requests on the way are cut off too.
+    // Requests in flight are cut off, too.
     await primary!.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
     for (let round = 0; round < 5; round++) await feed.round(hosts, false);
     expect(await feed.check()).toMatchObject({ ...whole, read: 10 * HOSTS * METRICS });

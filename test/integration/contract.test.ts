@@ -77,7 +77,7 @@ describe('the contract of the Mackerel API', () => {
     readonly path: () => string;
     readonly body?: unknown;
     readonly status?: number;
-    /** Schema of the JSON of a 200. Other answers must match the schema of errors. */
+    /** JSON schema of a 200 response. Other responses must match the schema of errors. */
     readonly answer?: () => unknown;
     readonly headers?: Record<string, unknown>;
   }

@@ -36,7 +36,7 @@ type Entry =
 
 type Step =
   | Entry
-  /** Delivers records by their place in the stream; a place beyond its end means the last record. */
+  /** Delivers records by their place in the stream; a place beyond the end of the stream means the last record. */
   | { readonly kind: 'deliver'; readonly records: readonly number[] }
   | { readonly kind: 'flush' }
   | { readonly kind: 'archive' }
@@ -93,10 +93,7 @@ describe('deletions', () => {
     await tiers?.stop();
   });
 
-  /**
-   * A tenant of its own, the stream in front of it, and the result of applying rule 2 (DESIGN.md) to what was
-   * delivered.
-   */
+  /** A new tenant, its stream, and the result of applying rule 2 (DESIGN.md) to what was delivered. */
   function pipeline() {
     const name = `t${runs++}`;
     const tenant = {
@@ -152,7 +149,7 @@ describe('deletions', () => {
           stream.push({
             data: record!.data,
             sequenceNumber,
-            // Arrival times are not ascending.
+            // Arrival times do not ascend.
             arrivalMs: midnight + (stream.length ^ 3),
             shardId: 's',
           });
@@ -298,7 +295,7 @@ describe('deletions', () => {
     });
     expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
 
-    // Delivered again, as by a replay, the deletion opens no day.
+    // When it is delivered again, as by a replay, the deletion opens no day.
     await run({ kind: 'deliver', records: [1] });
     expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });

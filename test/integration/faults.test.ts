@@ -58,7 +58,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     random = new Random(1);
   });
 
-  // A failed test must not leave its faults to the next.
+  // A failed test must not leave its faults active for the next one.
   afterEach(() => faults.off());
 
   const host = () => client.createHost(`faulty${hosts++}`);
@@ -70,7 +70,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     while ((await client.post(samples)) !== 'acknowledged') await sleep(50);
   }
 
-  /** One sample for each of some metrics, at each of some seconds. */
+  /** One sample for each of several metrics, at each of several seconds. */
   const samplesOf = (hostId: string, seconds: readonly number[], value: number): Sample[] =>
     seconds.flatMap((second) =>
       Array.from({ length: 5 }, (_, m) => ({
@@ -125,7 +125,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     (call: Call): boolean =>
       call.functionName === functionName && call.operation === operation;
 
-  /** Repeats `again` for as long as `work` takes. @returns how often */
+  /** Repeats `again` until `work` ends. @returns the number of repetitions */
   async function meanwhile(work: Promise<unknown>, again: () => Promise<unknown>): Promise<number> {
     let isOver = false;
     let times = 0;
@@ -162,7 +162,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await run().catch(() => {});
         kill.lift();
         isKilled = kill.hits > 0;
-        // Expire the killed function's leases, or the next run would pass their windows over.
+        // Expire the killed function's leases, because the next run would otherwise skip their windows.
         await expireLeases(redis);
       }
     }
@@ -243,7 +243,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         kind: 'interrupt',
         phase: 'after',
         act: async () => {
-          // Post frames in the place of the removed ones, before the trim is sent again.
+          // Post frames that take the place of the removed ones, before the trim is sent again.
           await postRounds(hostId, 0, 12);
           await ingested();
           return false;
@@ -356,7 +356,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expectWhole();
   });
 
-  /** Waits until memory has everything posted. */
+  /** Waits until everything that was posted is in memory. */
   async function ingested(): Promise<void> {
     for (let looks = 0; looks < 2; ) {
       looks = stack.host.progress.lagMs === 0 ? looks + 1 : 0;
@@ -365,15 +365,15 @@ describe('under faults between functions, stores and the stream, no sample is lo
   }
 });
 
-/** An answer of an AWS service that speaks JSON. */
+/** A response of an AWS service that uses JSON. */
 function awsAnswer(status: number, body: object): WholeAnswer {
   const headers = { 'content-type': 'application/x-amz-json-1.1' };
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }
 
 /**
- * Every change at which a flusher or an archiver may be killed. If the test above misses one, it ended too
- * early.
+ * Every change to a store at which a flusher or an archiver may be killed. If the test above does not reach one of
+ * them, it ended too early.
  */
 const CHANGES = [
   'flusher dynamodb PutItem recovery era',

@@ -7,10 +7,10 @@ import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
-/** Samples of a flooded host, and requests of the flood; `npm run test:long` sends 20,000. */
+/** Number of samples of a flooded host, and of requests in the flood; `npm run test:long` sends 20,000. */
 const SAMPLES = 1_000_000;
 const REQUESTS = Number(process.env.FLOOD_REQUESTS ?? 25);
-/** Requests of hosts that come and go, each with names of its own. */
+/** Number of requests of hosts that come and go. Each request has new names. */
 const CHURN_REQUESTS = Number(process.env.CHURN_REQUESTS ?? 60);
 const CHURN_NAMES = 2_500;
 const MAX_RSS_BYTES = 512 * 1024 * 1024;
@@ -33,7 +33,7 @@ describe('a flood', () => {
     await stack?.stop();
   });
 
-  /** Does `work` `count` times, a few at a time. */
+  /** Does `work` `count` times, a few at once. */
   async function times(count: number, work: (n: number) => Promise<void>): Promise<void> {
     let next = 0;
     const lane = async () => {
@@ -74,7 +74,7 @@ describe('a flood', () => {
     let posted = false;
     let slowestMs = 0;
     let meanwhile = 0;
-    // At the same time, another host posts a sample, reads until it finds it, and repeats.
+    // Meanwhile, another host posts a sample, reads until it finds the sample, and repeats.
     const bystander = (async () => {
       let seconds = 0;
       for (; !posted || seconds < 3; seconds++) {
@@ -102,7 +102,7 @@ describe('a flood', () => {
       await client.post(points);
     };
     await times(REQUESTS, postFlood);
-    // The flood goes on until the other host's sample came through.
+    // The flood lasts until the other host's sample can be read.
     while (meanwhile === 0) await times(PARALLEL, postFlood);
     const postedMs = Date.now() - begin;
     posted = true;
@@ -114,7 +114,8 @@ describe('a flood', () => {
       () => valuesOf(flooded, 'after'),
       (seen) => seen.length === 1,
     );
-    // The last place in the last request wins. The stream decides which of the parallel requests is last.
+    // If a request has a sample several times, the last place wins. The stream decides which of the parallel requests
+    // is last.
     const [stored, ...more] = await valuesOf(flooded, 'm');
     expect(more).toEqual([]);
     expect(stored!.value % each).toBe(each - 1);

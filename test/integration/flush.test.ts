@@ -27,7 +27,7 @@ import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
-/** Number of names that one layout cannot hold. */
+/** Number of names, more than one layout can hold. */
 const FLOOD = 9_000;
 const tenant = {
   id: tenantIdOf('t'),
@@ -55,8 +55,8 @@ describe('moving group-windows', () => {
   });
 
   /**
-   * Posts values of a host, each list at one timestamp. Every call is a record that arrives later than the
-   * last.
+   * Posts values of a host, each list at one timestamp. Every call is a record that arrives later than the previous
+   * one.
    */
   async function post(
     host: string,
@@ -151,7 +151,7 @@ describe('moving group-windows', () => {
     ]);
     const { lease, group } = await leaseOf('failover');
     const { frames } = await tiers.hot.mover.frames(ref, group, start);
-    // Leave the state of a replica that lagged, after a failover and the next append.
+    // Leave the state that a lagging replica has after a failover and the next append.
     const key = tiers.hot.space.keyOf(ref, group, start);
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
@@ -255,7 +255,7 @@ describe('moving group-windows', () => {
     const expectLoss = async () => {
       const loss = (await tiers.recovery.loss())!;
       expect(loss).toMatchObject({ isOpen: true, reason: expect.stringContaining('samples of 1 expired') });
-      // A gap is never silent.
+      // A gap is always reported.
       await expect(read('expired', 'a')).rejects.toThrow();
       await tiers.recovery.closeLoss(loss);
       expect([...(await read('expired', 'b'))]).toEqual([[0, 7]]);
@@ -317,7 +317,7 @@ describe('moving group-windows', () => {
       expect(await readTogether(groups)).toEqual(each);
       calls.push(tiers.calls() - before);
     }
-    // A query that ends early takes further requests.
+    // A query that stops early takes additional requests.
     expect(Math.min(...calls)).toBe(1);
   });
 
@@ -339,13 +339,13 @@ describe('moving group-windows', () => {
     expect(await read('large', 'm7')).toEqual(expected);
 
     expect(await readTogether([group])).toEqual([parts]);
-    // The first part has the attribute `divided`, for a read that looked for the day's marker before it was
-    // written.
+    // The first part has the attribute `divided`, for the sake of a read that looked for the day's marker before the
+    // marker was written.
     const Key = warmKeys.divided(ref, dayOf(start));
     await tiers.meta.client.send(new DeleteItemCommand({ TableName: physicalName('Warm'), Key }));
     expect(await readTogether([group])).toEqual([parts]);
 
-    // Late data for one of the parts leaves the others as they are.
+    // Late data for one of the parts leaves the other parts unchanged.
     await post('large', [
       { at: start + 5000, values: { m7: -1 } },
       { at: start + 500, values: { m7: 0.5 } },
@@ -400,7 +400,7 @@ describe('moving group-windows', () => {
     await flush();
     const day = dayOf(start);
     const entry = (await tiers.manifest.get(ref, day))!;
-    // The flush comes when the archiver has read the warm items and is about to write the object.
+    // The flush happens when the archiver has read the warm items and is about to write the object.
     const cold = Object.assign(Object.create(tiers.cold) as typeof tiers.cold, {
       begin: (key: string) => {
         const upload = tiers.cold.begin(key);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryDir } from '../support/temporary-dir';
 
 const root = join(__dirname, '..', '..');
-/** Nothing listens there. */
+/** No server listens on this port. */
 const NO_REGISTRY = 'http://127.0.0.1:9';
 
 describe('a fresh clone', () => {

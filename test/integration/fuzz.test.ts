@@ -12,7 +12,7 @@ const BATCH = 100;
 /** Requests in flight. */
 const LANES = 8;
 
-/** Placeholders for ids. Requests are made before the server gives the ids. */
+/** Placeholders for ids, because the requests are made before the server assigns the ids. */
 const HOST = 'HostOfTheBatch';
 const ANNOTATION = 'AnnotationOfTheBatch';
 const SILENCE = 'SilenceOfTheBatch';
@@ -67,13 +67,9 @@ describe('requests made of the OpenAPI document', () => {
     return objects.find(({ type }) => type !== 'group-default')?.id;
   }
 
-  /**
-   * Creates what the requests of a batch are about. Earlier batches retire hosts and delete services.
-   *
-   * @returns a function that replaces placeholders
-   */
+  /** Creates what the requests of a batch refer to, because earlier batches retire hosts and delete services. */
   async function prepare(): Promise<(text: string) => string> {
-    // Retire the hosts of earlier batches, so that the last batch is as quick as the first.
+    // Retire the hosts of earlier batches, so that the last batch is as fast as the first.
     const { hosts } = await client.json<{ hosts: { id: string }[] }>(
       'GET',
       `/api/v0/hosts?${ALL_STATUSES}&limit=30`,
@@ -89,7 +85,7 @@ describe('requests made of the OpenAPI document', () => {
     ).id;
     const time = Math.floor(Date.now() / 1000);
     await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
-    // A service that a batch deleted is unknown to posts for two more seconds.
+    // For two more seconds, posts do not find a service that a batch deleted.
     await until(
       'posts know the service',
       () => client.request('POST', '/api/v0/services/shop/tsdb', [{ name: 'custom.a.b', time, value: 1 }]),
@@ -175,7 +171,7 @@ describe('requests made of the OpenAPI document', () => {
       limit: [1, 1000],
       nextId: [HOST],
     };
-    /** How often each status was answered, by operation. */
+    /** Number of responses by operation and status. */
     const answers = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(
@@ -208,14 +204,14 @@ describe('requests made of the OpenAPI document', () => {
       { numRuns: Math.ceil(REQUESTS / BATCH), endOnFailure: true },
     );
     expect([...answers.values()].reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(REQUESTS);
-    // Most operations must have succeeded at least once. In one run, 15 of 147 did not, by chance; one never
+    // Most operations must have succeeded at least once. In one run, 15 of 147 did not, by chance; one of them never
     // can.
     const undone = operations.filter(
       ({ method, path }) => ![200, 202, 204].some((status) => answers.has(`${method} ${path} ${status}`)),
     );
     expect(undone.length).toBeGreaterThan(0);
     expect(undone.length).toBeLessThan(operations.length / 5);
-    // The checker must notice an answer with too little, with too much or of another status.
+    // The checker must reject a response with too few fields, too many fields, or another status.
     const org = (status: number, body: string) =>
       checker.flawOf('GET', '/api/v0/org', status, 'application/json', body);
     expect(org(200, '{"name":"a","displayName":null}')).toBeUndefined();

@@ -75,12 +75,12 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     const writers = [new Tenants(tiers.meta, now), new Tenants(tiers.meta, now)];
     const stream: DeliveredRecord[] = [];
     let delivered = 0;
-    /** What readers must see: host, metric and time -> value. */
+    /** The value that readers must see for each host, metric and time. */
     const ledger = new Map<string, number>();
 
     /**
-     * A shard for each partition, with its own range of sequence numbers. The ranges are in a random order,
-     * so they tell nothing of time.
+     * A shard for each partition, with its own range of sequence numbers. The ranges are in a random order, so they say
+     * nothing about time.
      */
     const shards = new Map<string, bigint>();
     const put = (records: readonly OutgoingRecord[]) => {
@@ -177,14 +177,14 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       for (const host of everyone) {
         const writer = writers[(host + step) % 2]!;
         const older = nowMs - Math.floor(random() * DAY);
-        // Sometimes the latest time that post accepts.
+        // Sometimes this is the latest time that `post` accepts.
         const ahead = nowMs + (host % 4 === 0 ? MAX_AHEAD_MS : Math.floor(random() * MAX_AHEAD_MS));
         for (const time of [nowMs, older, ahead]) await post(writer, host, time);
-        // Correct a value, or send it once more as a client may.
+        // Correct a value, or send the same one again, as a client may.
         if (host % 3 === 0) await post(writer, host, older);
       }
       if (step % 6 === 3) await remove(step % 12, nowMs - DAY, nowMs + DAY);
-      // Delete all that was posted so far. The host goes on posting, also on days with other numbers of
+      // Delete everything that was posted so far. The host continues to post, also on days with other numbers of
       // partitions.
       if (step % 6 === 4) await remove((step * 5) % 12, ALL_TIME.fromMs, ALL_TIME.toMs);
       await deliver();
@@ -207,7 +207,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     await archive(8.64e15);
     await expectExact(everyone);
 
-    // Each group of a day lies in the partition of that day's number, and nowhere else.
+    // Each group of a day is in the partition that follows from that day's number of partitions, and nowhere else.
     const tenant = (await operator.read('growing'))!;
     const placed = new Map([
       [dayOf(start + DAY), 8],
@@ -225,7 +225,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
         sources.map((id) => `${id} ${partitionOf(id, number)}`).sort(),
       );
     }
-    // Nothing is left in memory and the warm tier of any partition that ever was.
+    // Nothing is left in memory or in the warm tier, for any partition that ever existed.
     for (const ref of await partitions())
       expect(await partitionBytes(tiers, ref)).toMatchObject({ hot: 0, warm: 0 });
   });
@@ -240,7 +240,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     const before = (await operator.read('copied'))!;
     const after = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 64 }] };
     await operator.setPlacement(before, after);
-    // A retry after a lost answer sets the same placement again. That is no change.
+    // A retry after a lost answer sets the same placement again, which changes nothing.
     await operator.setPlacement(before, after);
     const other = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 32 }] };
     await expect(operator.setPlacement(before, other)).rejects.toThrow('changed or deleted meanwhile');
@@ -253,7 +253,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     await expect(writer.get('copied')).rejects.toThrow();
     Object.assign(tiers.meta, { name });
     expect((await writer.get('copied'))!.placement).toEqual(after);
-    // After the clock was set back, no cached copy is trusted.
+    // After the clock was set back, no cached copy may be used.
     nowMs -= HOUR;
     await operator.setPlacement((await operator.read('copied'))!, before.placement);
     expect((await writer.get('copied'))!.placement).toEqual(before.placement);

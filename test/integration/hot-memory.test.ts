@@ -13,7 +13,7 @@ import { temporaryDir } from '../support/temporary-dir';
 const HOUR_MS = 3_600_000;
 const HOSTS = 50;
 const METRICS = 100;
-/** Most bytes of memory for a sample, including everything that the hot tier keeps. */
+/** Maximum memory for a sample, in bytes, including everything that the hot tier keeps. */
 const MAX_BYTES_PER_SAMPLE = 9.5;
 
 describe('the memory of the hot tier', () => {
@@ -42,8 +42,8 @@ describe('the memory of the hot tier', () => {
   });
 
   /**
-   * Bytes of all keys, overhead included: frames, layouts, indexes. Buffers of clients and scripts do not grow with
-   * samples.
+   * Bytes of all keys, overhead included: frames, layouts, indexes. The buffers of clients and scripts do not grow with
+   * the number of samples.
    */
   const datasetBytes = async () => {
     const keys = await redis.keys('*');

@@ -71,7 +71,7 @@ const anyGroup = (i: number): fc.Arbitrary<Group> => {
   return fc
     .record({
       frames: fc.array(frame, { maxLength: 12 }),
-      // If all series are wanted, no columns are picked, and frames come whole.
+      // If all series are wanted, no columns are picked, and frames are returned whole.
       wanted: fc.oneof(
         { weight: 3, arbitrary: fc.subarray(allNumbers, { minLength: 1, maxLength: 8 }) },
         { weight: 1, arbitrary: fc.constant(allNumbers) },
@@ -131,7 +131,7 @@ describe('a read of memory', () => {
       async () => layouts[0]!,
     );
 
-  /** The part of a block in the range. Frames outside it may come, too. */
+  /** The part of a block in the range. Frames outside the range may be returned, too. */
   const plain = (whole: Block | undefined, { fromMs, toMs } = range) => {
     if (whole === undefined) return undefined;
     const block = sliceBlock(whole, fromMs, toMs);
@@ -306,7 +306,7 @@ describe('a read of memory', () => {
     expect(first.timestamps).toHaveLength(18);
     expect(await blockOf(5)).toBe(first);
     expect(await blockOf(0.5)).toBe(first);
-    // A much longer range has frames of its own, and leaves those of the short one.
+    // A much longer range caches its own frames, and leaves those of the short one.
     const long = await blockOf(25);
     expect(long.timestamps).toHaveLength(98);
     expect(await blockOf(5)).toBe(first);
@@ -317,12 +317,12 @@ describe('a read of memory', () => {
       windows: [{ group: host.id, windowStart, frames: host.frames.slice(118) }],
     });
     expect((await blockOf(5)).timestamps).toHaveLength(20);
-    // A range of the same length that begins earlier is read anew, as is one that begins five minutes later.
+    // A range of the same length that begins earlier is read from the store, as is one that begins five minutes later.
     const earlier = { fromMs: nowMs - 6 * 60_000, toMs: nowMs - 60_000 };
     expect((await read(host, hot, earlier)).blocks[0]!.block.timestamps).toHaveLength(24);
     const later = { fromMs: nowMs - 60_000, toMs: nowMs + 4 * 60_000 };
     expect((await read(host, hot, later)).blocks[0]!.block.timestamps).toHaveLength(4);
-    // A range that ends in the past is read as it is.
+    // A range that ends in the past is read without a change.
     const past = { fromMs: nowMs - 20 * 60_000, toMs: nowMs - 18 * 60_000 };
     expect((await read(host, hot, past)).blocks[0]!.block.timestamps).toHaveLength(8);
   });
@@ -344,7 +344,7 @@ describe('a read of memory', () => {
       return { id: groupIdOf(sourceIdOf(tenantId, source), 0, 0), layouts: [layout], wanted, frames };
     });
     await put(groups);
-    // Load the scripts first.
+    // Load the scripts before the calls are counted.
     await Promise.all([hot.marks.read(ref), read(groups[1]!)]);
     const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
     const found = await Promise.all(groups.map((group) => read(group)));
@@ -353,7 +353,8 @@ describe('a read of memory', () => {
     const after = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
     // The calls: the large group alone, its mark again, and the other groups four at a time.
     expect(after - calls).toBe(4);
-    // Whole frames of a narrow range: the script finds only while it looks that they are too many.
+    // The frames of a narrow range are returned whole. The script notices only while it searches that there are too
+    // many.
     const wholes = groups.slice(0, 3).map((group) => ({ ...group, wanted: group.layouts[0]! }));
     const whole = await Promise.all(wholes.map((group) => read(group)));
     for (const [i, { frames }] of wholes.entries())

@@ -39,7 +39,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
   test('loses no acknowledged sample: recovery notices the loss and replays the stream by itself', async () => {
     const hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));
     const names = Array.from({ length: METRICS }, (_, m) => `custom.kill.m${m}`);
-    /** Acknowledged posts: host -> round -> value of the first metric. */
+    /** The value of the first metric of each acknowledged post, keyed by host and round. */
     const acknowledged = new Map(hosts.map((host) => [host, new Map<number, number>()]));
     for (let round = 0; round < ROUNDS; round++) {
       const time = start + round * 60;
@@ -53,14 +53,14 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
         while (!(await isAcknowledged()));
         acknowledged.get(host)!.set(round, value);
       });
-      // Kill functions while the posts of the round are under way.
+      // Kill functions while the posts of the round are in progress.
       if (round % 10 === 5) await stack.killFunctions();
       await Promise.all(posts);
     }
     const total = [...acknowledged.values()].reduce((sum, rounds) => sum + rounds.size, 0);
     expect(total).toBe(HOSTS * ROUNDS);
 
-    // Appends notice the loss. Run recovery now, sooner than its next tick.
+    // Appends notice the loss. Run recovery now, before its next tick.
     const functions = new Functions(stack.url);
     const recovered = await until(
       'the end of the replay',
@@ -88,11 +88,11 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     const host = await client.createHost('later');
     const time = start + 60;
     await client.post([{ hostId: host, name: 'custom.kill.later', time, value: 1 }]);
-    // An answer is also 200 before the sample has arrived in memory. Then there would be nothing to lose.
+    // An answer may be 200 before the sample has arrived in memory. Then there would be nothing to lose.
     const answer = async () => (await client.request('GET', path(host, 'custom.kill.later'))).text();
     await until('the sample', answer, (text) => text.includes(`"time":${time}`));
     await killHot();
-    // Under the freedoms of AWS, another 503 may come first, with a shorter time to wait.
+    // Under the freedoms of AWS, another 503 may come first, with a shorter Retry-After.
     const impatient = new Client(stack.url, stack.apiKey);
     const response = await until(
       'an answer that names the loss',

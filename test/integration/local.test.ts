@@ -210,7 +210,7 @@ describe('npm start', () => {
     let stderr = '';
     child.stdout!.on('data', (chunk) => {
       stdout += chunk;
-      // The stack started, which it must not. Stop it; the test fails.
+      // The stack started, although it must not. Stop it. The test fails.
       child.kill('SIGTERM');
     });
     child.stderr!.on('data', (chunk) => {
@@ -245,7 +245,7 @@ describe('npm start', () => {
 
 const INVOKE = '/2015-03-31/functions/heterotsdb-local-operator/invocations';
 
-/** Sends headers as they are given, which fetch would not let a test do. */
+/** Sends headers as they are given, which fetch does not allow. */
 function send(
   url: string,
   path: string,

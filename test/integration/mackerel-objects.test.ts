@@ -4,8 +4,8 @@ import { OpenApiChecker } from '../support/openapi-checker';
 import { ops } from '../support/ops';
 
 /**
- * Objects that Mackerel's clients define: monitoring and dashboards. They are kept as posted, and every error
- * of Mackerel's tables is answered.
+ * Objects that Mackerel's clients define: monitoring and dashboards. They are stored as posted, and every error in
+ * Mackerel's tables has a response.
  */
 describe('the objects of the Mackerel API', () => {
   let stack: LocalStack;
@@ -62,7 +62,7 @@ describe('the objects of the Mackerel API', () => {
 
   const messageOf = ({ body }: { body: Json }) => (body.error as { message: string } | undefined)?.message;
 
-  /** Each kind, with an object of the fewest and one of the most fields. */
+  /** Each kind, with an object that has the fewest fields and one that has the most. */
   const KINDS = {
     monitors: {
       path: '/api/v0/monitors',
@@ -436,7 +436,7 @@ describe('the objects of the Mackerel API', () => {
     ['dashboards', { title: 't', widgets: Array.from({ length: 501 }, () => widget) }, 'widgets: '],
   ];
 
-  /** An object of each kind and type, which refused updates leave as it is. */
+  /** An object of each kind and type, which refused updates leave unchanged. */
   const bases = new Map<string, Promise<string>>();
   const baseOf = (kind: keyof typeof KINDS, type: unknown) => {
     const known = KINDS[kind].objects as readonly Json[];

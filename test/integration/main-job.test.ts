@@ -9,7 +9,7 @@ const METRICS = 100;
 const MINUTES = 30;
 const names = Array.from({ length: METRICS }, (_, m) => `custom.load.metric${m}`);
 
-/** Values that are not round, since they are quotients. */
+/** Values that are not round, because they are quotients. */
 const sampleValue = (host: number, metric: number, minute: number) =>
   (host * 7 + metric * 13 + minute * 17) / 9.7;
 
@@ -24,7 +24,7 @@ describe('120,000 samples of 40 hosts through every tier', () => {
   let client: Client;
   let stores: Stores;
   let hosts: string[];
-  /** The first minute; the last is a few minutes ago, and all lie within one UTC day or two. */
+  /** The first minute; the last is a few minutes ago, and all are in the same UTC day or in two. */
   const start = Math.floor(Date.now() / 60_000) * 60 - MINUTES * 60;
   const end = start + (MINUTES - 1) * 60;
   let fromHot: Awaited<ReturnType<typeof readAll>>;
@@ -43,7 +43,7 @@ describe('120,000 samples of 40 hosts through every tier', () => {
 
   /**
    * All samples: every host's metrics side by side, and those of the first host one by one, as Mackerel's clients
-   * ask.
+   * request them.
    */
   const readAll = async () => {
     const query = [...names.map((name) => `name=${name}`), `from=${start}`, `to=${end}`].join('&');
@@ -88,7 +88,7 @@ describe('120,000 samples of 40 hosts through every tier', () => {
         JSON.stringify({ metrics: valuesOf(0, m).map((value, i) => ({ time: times[i]!, value })) }),
       ),
     };
-    // Look at one metric of each host. Its other metrics came in the same frames.
+    // Look at one metric of each host. Its other metrics are in the same frames.
     for (const host of hosts)
       await until(
         `all samples of ${host} in memory`,
@@ -107,7 +107,7 @@ describe('120,000 samples of 40 hosts through every tier', () => {
 
   test('come back complete and exact from the warm tier, after a drain', async () => {
     let drained = 0;
-    // A batch may be delivered again, and appended again, after a drain.
+    // After a drain, a batch may be delivered again, and appended again.
     await until(
       'memory is empty',
       async () => {

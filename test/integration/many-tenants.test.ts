@@ -81,7 +81,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     expect(await tiers.catalogue.source(placed.id, sourceIdOf(placed.id, source))).toBeDefined();
   }
 
-  /** Scripts run by the store, and requests to AWS. */
+  /** Number of scripts that the store ran, and of requests to AWS. */
   async function requests(): Promise<number> {
     const stats = await tiers.redis.info('commandstats');
     return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0) + tiers.calls();
@@ -147,7 +147,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     await tiers.tenants.markDeleted(tenant.name);
     const { windows, remaining, lowestArrivalMs } = await round(0);
     expect({ windows, remaining }).toEqual({ windows: 0, remaining: 0 });
-    // What the tenant left in memory does not hold the lane's watermark back.
+    // What is left of the tenant in memory does not hold back the lane's watermark.
     expect(lowestArrivalMs).toBeGreaterThan(0);
     await tiers.recovery.unregister({ tenantId: tenant.id, partition: 0 });
   });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => stack?.stop());
 
-/** The log's last line that has the metric. */
+/** The last line of the log that has the metric. */
 function lastOf(metric: string): Record<string, unknown> | undefined {
   const lines = readFileSync(join(stack.dataDir, 'functions.log'), 'utf8').split('\n');
   const line = lines.findLast((each) => each.includes(`"${metric}":`));
@@ -96,7 +96,7 @@ test('the deep smoke test passes each step that a local stack has, says why it s
     });
     hostId = result.hostId;
   }
-  // Neither samples nor keys are left.
+  // Neither samples nor keys remain.
   const of = ['--tenant', SMOKE_TENANT, '--host', hostId];
   const { series } = await ops<DryRun>(stack.url, 'delete', ...of, '--name', 'custom.smoke*', '--dry-run');
   expect(series.reduce((sum, { samples }) => sum + samples, 0)).toBe(0);

@@ -161,7 +161,7 @@ describe('monitors and checks', () => {
     expect((await call('GET', `/api/v0/hosts/${hostId}/monitored-statuses`)).monitoredStatuses).toEqual([
       { monitorId, status: 'WARNING' },
     ]);
-    // The same point again changes nothing.
+    // Posting the same point again changes nothing.
     await evaluate(tick(1));
     expect(statesOf(alertId)).toEqual(['warning']);
   });

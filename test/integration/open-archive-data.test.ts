@@ -20,7 +20,7 @@ import { startTiers, type Tiers } from '../support/tiers';
 
 const DAY = 86_400_000;
 const REPOSITORY = join(__dirname, '..', '..');
-/** Most series of each data set, and most samples of each series: as much as takes a few seconds. */
+/** Maximum number of series of each data set, and of samples of each series: as many as take a few seconds. */
 const MAX_SERIES = 12;
 const MAX_SAMPLES = 1_000;
 
@@ -112,7 +112,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     }
   }
 
-  /** The answers of our own reads, as rows. */
+  /** What our own reads return, as rows. */
   async function answers(): Promise<Set<string>> {
     const rows = new Set<string>();
     const sorted = [...days].sort();
@@ -182,7 +182,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     }
     await rewriting;
     expect(compared).toBeGreaterThan(0);
-    // The last copy was taken at some moment of the rewriting.
+    // The last copy was taken at some moment while days were rewritten.
     const during = await readAsOthers(folder);
     expect(original(textsOf(during.duckdb))).toEqual([...expected].sort());
     await download();

@@ -90,7 +90,7 @@ describe('the archive', () => {
     return objects.size;
   }
 
-  /** The answers of our own reads, as rows. */
+  /** What our own reads return, as rows. */
   async function answers(): Promise<ArchiveRow[]> {
     const rows: ArchiveRow[] = [];
     for (const source of sources) {

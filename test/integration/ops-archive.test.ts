@@ -46,7 +46,7 @@ describe('ops archive', () => {
     return Contents.map(({ Key }) => Key!);
   }
 
-  /** Runs a command. @returns its exit code, and what a person sees */
+  /** Runs a command. @returns its exit code, and the output that a person sees */
   const opsText = (...args: string[]) => runOps(...args, '--url', stack.url);
 
   test('verifies what it wrote, and names an object that is not what the manifest says', async () => {

@@ -60,7 +60,7 @@ describe('ops import', () => {
   };
 
   test('brings two years of a file, interrupted and resumed, exact through every tier', async () => {
-    // A sample each five days and one hour, so that all lie in windows and days of their own.
+    // A sample every five days and one hour, so that each lies in its own window and day.
     const times = Array.from({ length: 150 }, (_, i) => now - 760 * DAY + i * (5 * DAY + 3600));
     const rows = times.map((time, i) => `${new Date(time * 1000).toISOString()},${host},m,${i + 0.1 + 0.2}`);
     const file = join(folder, 'history.csv');
@@ -79,7 +79,7 @@ describe('ops import', () => {
 
     const expected = times.map((time, i) => [time, i + 0.1 + 0.2]);
     const all = () => read('m', times[0]!, now);
-    /** The imported series by the day, and the number of days that came from rollups. */
+    /** The imported series by day, and the number of days that came from rollups. */
     const days = async (version: 'v0' | 'v1') => {
       const path = `/api/${version}/hosts/${host}/metrics?name=m&from=${times[0]}&to=${now}&step=1d`;
       const response = await client.request('GET', path);
@@ -99,7 +99,7 @@ describe('ops import', () => {
         values: rows.map(([, value]) => value),
       };
     };
-    /** Each sample has a day of its own. */
+    /** Each sample is on its own day. */
     const daily = (rows: readonly (readonly number[])[]) => ({
       times: rows.map(([time]) => Math.floor(time! / DAY) * DAY),
       values: rows.map(([, value]) => value),

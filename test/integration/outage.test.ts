@@ -62,7 +62,7 @@ describe('after an outage', () => {
     await ops(stack.url, 'archive', '--purge');
     const archived = await stores.cold();
 
-    // Two minute-batches a request, the first of them twice (protocol/mackerel/README.md).
+    // A request has two batches of a minute, and the first request is sent twice (protocol/mackerel/README.md).
     const resent = [
       [t0, t0 + 2 * MINUTE],
       [t0, t0 + 2 * MINUTE],
@@ -90,7 +90,7 @@ describe('after an outage', () => {
     const hosts = await Promise.all(Array.from({ length: 50 }, (_, h) => client.createHost(`backlog${h}`)));
     const from = hour - 3600;
     const { hot } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as { hot: number };
-    // Memory answers nobody, as if it were cut off from the network.
+    // Memory answers no one, as if it were cut off from the network.
     process.kill(hot, 'SIGSTOP');
     try {
       for (let at = from; at < from + 3600; at += MINUTE)

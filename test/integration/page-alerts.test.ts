@@ -8,7 +8,7 @@ import { ops } from '../support/ops';
 import { DESKTOP, Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
-/** Folder of screenshots, which stay there for people to look at. */
+/** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
 const RULES = `name: load
@@ -36,8 +36,8 @@ describe('the alerts view', () => {
   let client: Client;
   const pages = new Pages();
   /**
-   * A tick in the future, and the next one, in seconds since epoch. They are so far ahead that the stack's
-   * schedule never evaluates the next one before its sample is posted, however slow the machine is.
+   * A tick in the future and the tick after it, in seconds since epoch. They are so far ahead that the stack's schedule
+   * never evaluates the next one before its sample is posted, however slow the machine is.
    */
   let tickS: number;
   const nextS = () => tickS + 60;
@@ -122,7 +122,7 @@ describe('the alerts view', () => {
     await evaluate(tickS);
 
     const page = await pages.open('about:blank');
-    // The page's clock is past the tick.
+    // The page's clock is later than the tick.
     await page.clock.setSystemTime((tickS + 300) * 1000);
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);
     await header(page, 'Alerts 2 firing').waitFor();
@@ -135,7 +135,7 @@ describe('the alerts view', () => {
       .waitFor();
     await alert(page, 'Slow').getByText('It fires once this has been true for 1 h.').waitFor();
 
-    // Two alerts came at once; one of them is open.
+    // Two alerts started together, and one of them is still open.
     if (
       (await high.getByRole('button', { name: 'High', exact: true }).getAttribute('aria-expanded')) ===
       'false'
@@ -147,7 +147,7 @@ describe('the alerts view', () => {
     expect(await lines.count()).toBe(1);
     await high.getByText('Dashed: 10, which the rule compares with.').waitFor();
     expect(await high.getByRole('link', { name: 'https://example.com/high' }).count()).toBe(1);
-    // The threshold is a row of its colour, and the beginning of the alert a column.
+    // The threshold is a row of pixels of its colour, and the start of the alert is a column.
     const strokes = `(() => {
       const drawn = document.querySelector('canvas');
       const { width, height } = drawn;

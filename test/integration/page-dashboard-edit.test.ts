@@ -8,7 +8,7 @@ import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
-/** Folder of screenshots, which stay there for people to look at. */
+/** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 const WIDE = { width: 1440, height: 1200 };
 
@@ -34,7 +34,7 @@ describe('editing of dashboards', () => {
     client = new Client(stack.url, stack.apiKey);
     const made = { name: 'web1', meta: {}, roleFullnames: ['shop:web'] };
     host = (await client.json<{ id: string }>('POST', '/api/v0/hosts', made)).id;
-    // Samples reach an hour ahead, so that there is a present one however long the tests take.
+    // Samples reach an hour ahead, so that there is a current one however long the tests take.
     const minutes = Array.from({ length: 110 }, (_, i) => nowS - 60 * (50 - i));
     await client.post(
       minutes.map((time, i) => ({ hostId: host, name: 'loadavg5', time, value: 2 + Math.sin(i / 5) })),
@@ -487,7 +487,7 @@ describe('editing of dashboards', () => {
       () => rows.count(),
       (count) => count === 4,
     );
-    // A value with characters that PromQL and patterns know.
+    // A value with characters that are special in PromQL and in patterns.
     await page.getByText('job all').click();
     await page.getByRole('checkbox', { name: 'a.b"c' }).check();
     await card(page, 'Count').getByText('1', { exact: true }).waitFor();

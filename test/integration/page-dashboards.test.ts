@@ -7,7 +7,7 @@ import { ops } from '../support/ops';
 import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
-/** Folder of screenshots, which stay there for people to look at. */
+/** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 const WIDE = { width: 1440, height: 900 };
 
@@ -310,8 +310,8 @@ describe('the dashboards view', () => {
       each.on('requestfailed', (request) => running.delete(request));
     }, `&dashboard=${fixed.id}&last=1h&refresh=5`);
     const isFixed = (from: string) => from === String(start);
-    // The page gives a read up after some seconds of its clock, and reads again. So its clock stands until both graphs
-    // are read for the first time.
+    // After some seconds of its clock, the page abandons a read and reads again. So its clock is stopped until both
+    // graphs are read for the first time.
     await until(
       'both graphs are read',
       async () => read.some(isFixed) && !read.every(isFixed) && running.size === 0,
@@ -337,7 +337,7 @@ describe('the dashboards view', () => {
     'on a %s screen, %o, %s, nothing is cut off, and axe finds nothing',
     async (name, viewport, colorScheme) => {
       const page = await opened(`&dashboard=${dashboard.id}`, { viewport, colorScheme });
-      // All graphs are in view, and so are read.
+      // All graphs are in view, so all are read.
       await page.setViewportSize({ ...viewport, height: name === 'phone' ? 4_500 : 2_000 });
       await drawn(page);
       expect(await violations(page)).toEqual([]);

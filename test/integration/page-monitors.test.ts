@@ -8,7 +8,7 @@ import { ops } from '../support/ops';
 import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
-/** Folder of screenshots, which stay there for people to look at. */
+/** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 const WIDE = { width: 1440, height: 900 };
 
@@ -42,7 +42,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
         return host.id;
       }),
     );
-    // web1 was loaded for an hour this morning, and is now.
+    // web1 was under load for an hour this morning, and is under load now.
     const isLoaded = (ago: number) => ago < 5 || (ago >= 300 && ago < 360);
     for (let from = 0; from < 900; from += 300)
       await client.post(

@@ -16,9 +16,9 @@ import { DESKTOP, Pages, PHONE, REQUEST_FAILED, violations } from '../support/pa
 import { until } from '../support/until';
 
 const DAY_S = 86_400;
-/** A host's name of nearly the greatest length. */
+/** A host name of nearly the maximum length. */
 const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
-/** Folder of screenshots, which stay there for people to look at. */
+/** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
 /** Lets time-outs of the page's requests pass when the test calls `passTimeOuts`, and not before. */
@@ -67,7 +67,7 @@ describe('the page', () => {
       '--rights',
       'read',
     ));
-    // Yesterday's samples go to the archive, those of hours ago to the warm tier, and the last stay in memory.
+    // Yesterday's samples go to the archive, those of some hours ago to the warm tier, and the latest stay in memory.
     const yesterday = Math.floor(now / DAY_S) * DAY_S - 600;
     if (now - yesterday < 23 * 3600) {
       await post(host, yesterday - 1800, yesterday);
@@ -126,7 +126,7 @@ describe('the page', () => {
     expect(await pages.close()).toEqual([]);
   });
 
-  /** A minute's samples of a machine, for each minute of the range, the last excluded. */
+  /** A minute's samples of a machine, for each minute of the range, the last one excluded. */
   async function post(hostId: string, fromS: number, toS: number): Promise<void> {
     const points: Point[] = [];
     for (let time = fromS; time < toS; time += 60) {
@@ -320,7 +320,7 @@ describe('the page', () => {
     );
     expect(await page.getByRole('button', { name: 'Follow now' }).isEnabled()).toBe(true);
     const [from, to] = ['from', 'to'].map((name) => Number(state(page).get(name)));
-    // On a busy machine, the page is laid out after its graph was measured, and the graph becomes narrower.
+    // On a busy machine, the page may be laid out after its graph was measured, which makes the graph narrower.
     const share = (0.2 * box.width) / (await boxOf(over)).width;
     expect((to! - from!) / (6 * 3600)).toBeGreaterThan(0.95 * share);
     expect((to! - from!) / (6 * 3600)).toBeLessThan(1.05 * share);
@@ -379,7 +379,7 @@ describe('the page', () => {
     expect(samples('hot')).toBeGreaterThanOrEqual(90);
     expect(samples('warm')).toBe(180);
     if (now % DAY_S < 22 * 3600) expect(samples('cold')).toBe(90);
-    // Times of tiers overlap and leave out most of a request, so the page shows only the request's time.
+    // The times of the tiers overlap and do not add up to the request's time, so the page shows only the latter.
     expect(text).not.toMatch(/ ms/);
     const spans = await card(page, 'Load average')
       .locator('.lane')
@@ -559,7 +559,7 @@ describe('the page', () => {
   });
 
   test('shows no value where no sample is near the crosshair', async () => {
-    // Yesterday's samples aside, the last are half an hour before the middle of this range.
+    // Apart from yesterday's samples, the last are half an hour before the middle of this range.
     const page = await opened(`host=${retiredHost}&time=utc&from=${now - 2400}&to=${now + 6000}`);
     const load = card(page, 'Load average');
     await plot(page, 'Load average').waitFor();
@@ -881,7 +881,7 @@ describe('the page', () => {
   });
 
   test('explores all series with PromQL, as graphs and tables', async () => {
-    // A fixed range: values at its end are there however long the tests before this one took.
+    // The range is fixed, so values are at its end however long the tests before this one took.
     const page = await opened(`view=explore&from=${now - 3 * 3600}&to=${now}`);
     const editor = page.getByRole('textbox', { name: 'Query 1' });
     await editor.click();
@@ -889,7 +889,7 @@ describe('the page', () => {
     await page.getByRole('option', { name: 'loadavg15' }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Enter');
-    // A line each: web1 and the host with the long name; the retired one has samples too.
+    // web1 and the host with the long name have a line each. The retired one has samples, too.
     await plot(page, 'loadavg1').waitFor();
     await card(page, 'loadavg1').getByRole('button', { name: host }).waitFor();
     await card(page, 'loadavg1').getByRole('list', { name: 'Where the data is' }).waitFor();
@@ -972,7 +972,7 @@ describe('the page', () => {
     await line('page_hits_total', /2\.28k$/);
     expect(state(page).get('way')).toBe('stored:page_hits_total');
 
-    // The same in Explore, found by the browser of metrics.
+    // The same in Explore, reached through its browser of metrics.
     await page.goto(`${stack.url}/#view=explore&${range}`);
     await page.getByRole('button', { name: 'Metrics', exact: true }).click();
     await page.getByLabel('Search names and help').fill('hits of');
@@ -1014,7 +1014,7 @@ describe('the page', () => {
     expect(labels).toBe('__name__,host,hostname,role,service,value');
     expect(row).toMatch(new RegExp(`^loadavg5,${host},web1,web,shop,[\\d.]+$`));
     await page.getByRole('textbox', { name: 'Query 1' }).fill('sum(');
-    // The list of completions may lie over the buttons.
+    // The list of completions may cover the buttons.
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Run Query 1' }).click();
     const failed = card(page, 'sum(');
@@ -1097,7 +1097,7 @@ describe('the page', () => {
     ];
     const answered = new Set<string>();
     const held = new Set<string>();
-    // The lists, annotations and the data of other graphs are never answered.
+    // The lists, the annotations and the data of other graphs never get an answer.
     await page.route('**/api/**', (route) => {
       const { pathname, search } = new URL(route.request().url());
       const isOther = pathname.endsWith('/metrics') && !search.includes('name=loadavg1');
@@ -1110,7 +1110,7 @@ describe('the page', () => {
     expect([...answered]).toEqual(wayToFirstGraph);
     expect([...held]).toEqual(expect.arrayContaining(['/api/v0/hosts', `/api/v1/hosts/${host}/metrics`]));
     await page.unrouteAll({ behavior: 'ignoreErrors' });
-    // Requests that were held have failed, because their time was over.
+    // Requests that were held have failed, because they timed out.
     expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
@@ -1121,7 +1121,7 @@ describe('the page', () => {
     const sampleCounts: number[] = [];
     page.on('response', async (response) => {
       if (!response.url().includes('/metrics?')) return;
-      // The page may have given up the read; then nothing is drawn.
+      // The page may have abandoned the read. Then nothing is drawn.
       const body = await response.json().catch(() => ({ series: [] }));
       const { series } = body as { series: { values: unknown[] }[] };
       sampleCounts.push(...series.map(({ values }) => values.length));
@@ -1134,7 +1134,7 @@ describe('the page', () => {
       await isReleased;
       await route.continue();
     });
-    // A range that does not follow the present: the page reads again only after a time-out.
+    // A range that does not follow the present. The page reads it again only after a time-out.
     const range = `from=${now - DAY_S}&to=${now}`;
     await page.goto(`${stack.url}/#host=${busyHost}&${range}&key=${stack.apiKey}`);
     await until(
@@ -1157,7 +1157,7 @@ describe('the page', () => {
       );
       times.add(time!);
     }
-    // Neither the lists nor the crosshair made a graph be drawn again. A graph's answer has two series.
+    // Neither the lists nor the crosshair caused a graph to be drawn again. A graph's answer has two series.
     await until(
       'no more drawings than answers',
       async () => ({ drawn: await drawings(), answered: sampleCounts.length / 2 }),
@@ -1198,7 +1198,10 @@ const COUNT_DRAWINGS = `
   };
 `;
 
-/** A proxy before a server. It can be closed, or accept requests and never answer, while the server runs on. */
+/**
+ * A proxy in front of a server. It can be closed, or accept requests and never answer them, while the server continues
+ * to run.
+ */
 class Door {
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
@@ -1225,10 +1228,10 @@ class Door {
     return (this.server.address() as { port: number }).port;
   }
 
-  /** Leaves requests without an answer from now on; with false, answers new ones, on new connections. */
+  /** From now on, leaves requests without an answer. With false, answers new requests on new connections. */
   hang(isHanging: boolean): void {
     this.isHanging = isHanging;
-    // Requests under way are never answered either.
+    // Requests in progress never get an answer, either.
     for (const socket of this.sockets)
       if (isHanging) socket.unpipe().removeAllListeners('data');
       else socket.destroy();
@@ -1242,7 +1245,10 @@ class Door {
   }
 }
 
-/** Returns where an element is, once two looks find it in the same place. A graph moves while its page is laid out. */
+/**
+ * Returns where an element is, once it was found in the same place twice in a row. A graph moves while its page is laid
+ * out.
+ */
 async function boxOf(element: Locator) {
   let before = '';
   const box = await until(

@@ -46,7 +46,7 @@ describe('small sources that share a pool', () => {
     writeFileSync(file, `time,sensor,name,value\n${rows.join('\n')}\n`);
     await importFile(functions, { file, tenant: 'default', map: [], rate: 1e9 }, () => {});
   };
-  /** The distinct values of the sensors, which all have one. */
+  /** The distinct values of the sensors. Every sensor has one. */
   const values = async (): Promise<readonly number[]> => {
     const found = await Promise.all(
       SENSORS.map(async (sensor) => {
@@ -69,7 +69,7 @@ describe('small sources that share a pool', () => {
     await post(3);
     await shows(3);
 
-    // All lie in the pool's partition, and nowhere else.
+    // All are in the pool's partition, and nowhere else.
     await drain(functions, () => {});
     const { archived } = await archive(functions, { before: 8.64e15, purge: true }, () => {});
     expect(archived).toBe(1);

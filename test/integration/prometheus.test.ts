@@ -126,8 +126,8 @@ describe('remote write and OTLP', () => {
   });
 
   /**
-   * The cases of prometheus/compliance's receiver tests, by their names there. Histograms and exemplars are
-   * not stored here. So a 400 is right wherever no more was written than was sent.
+   * The cases of prometheus/compliance's receiver tests, by their names there. Histograms and exemplars are not stored
+   * here. So a 400 is a correct answer if nothing was written that was not sent.
    *
    * @see https://github.com/prometheus/compliance/tree/main/remotewrite/receiver
    */

@@ -13,9 +13,9 @@ import { encodeV1 } from '../unit/protocol/prometheus/messages';
 /** Number of queries; `npm run test:long` sends 200,000. */
 const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Requests in flight. */
+/** Number of concurrent requests. */
 const LANES = 2;
-/** Most memory of a process of the query function, in bytes. Deployed, the function has 1,769 MB. */
+/** Maximum memory of a process of the query function, in bytes. As deployed, the function has 1,769 MB. */
 const MAX_BYTES = 1_200_000_000;
 
 /** Expressions on which backtracking matchers or eager automata hang, or take much memory. */
@@ -45,7 +45,7 @@ const HOSTILE_PATTERNS = [
 const LONG_DAYS = [4, 30, 90, 460];
 const RESOLUTIONS = ['auto', '1h', '5m', '0s', '2h', 'x'];
 
-/** Times of queries. The first ones ask for all of the retention. */
+/** Times of queries. The first ones request all of the retention. */
 const TIMES = ['0', '-1', '2026-01-01T00:00:00Z', '1e400', 'NaN', '9223372036854775807', 'x', ''];
 
 describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
@@ -183,12 +183,12 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
         });
         const body = await response.text();
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
-        // A query that takes too long is refused with 503, as by Prometheus.
+        // A query that takes too long is refused with 503, as Prometheus does.
         if (response.status >= 500 && !body.includes('"errorType":"timeout"'))
           throw new Error(
             `${method} ${path} ${JSON.stringify(parameters).slice(0, 2_000)}: ${response.status}: ${body.slice(0, 500)}`,
           );
-        // What is too long for a URL is refused by the API itself.
+        // A query that is too long for a URL is rejected by the API itself.
         if (response.status !== 414 && response.status !== 431) JSON.parse(body);
       });
     expect(statuses.get(200)).toBeGreaterThan(QUERIES / 5);

@@ -1,6 +1,6 @@
 /**
- * PromQL over rollups: answers that equal those of samples whatever happened to these, answers as
- * max_source_resolution allows, and refusals before anything is read.
+ * PromQL over rollups. Answers equal those from samples, whatever happened to the samples. Answers may be coarser as
+ * far as max_source_resolution allows. Queries that are too large are refused before anything is read.
  */
 import { Random } from '../../scripts/faults/random';
 import { archiveDay } from '../../shared/archive/execute';
@@ -56,7 +56,7 @@ const quarantine = {
 };
 const limits = { maxSeries: 100, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Queries in each state of the tiers. */
+/** Number of queries in each state of the tiers. */
 const QUERIES = Number(process.env.ROLLED_QUERIES ?? 15);
 const exact: QueryOptions = { limits, isLate: () => false };
 const widened: QueryOptions = {
@@ -155,7 +155,7 @@ describe('PromQL over rollups', () => {
     expect(readListed).not.toHaveBeenCalled();
     readListed.mockRestore();
     expect(await textsOf(storeOf(500), query, widened)).toEqual(await textsOf(memory, query, exact));
-    // Memory has another day of 144 samples.
+    // Memory has a sixth day of 144 samples.
     await expect(textsOf(storeOf(100), query, widened)).rejects.toThrow('an estimated 144 samples or more');
   });
 });
@@ -165,7 +165,7 @@ describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
   const sources = ['h', 'i', 'j'].map((host) => sourceOf.host(host));
   const onRollups: QueryOptions = { ...exact, rollups: { grainsMs: [HOUR, DAY], leastRangeMs: DAY } };
   const dictionary = new SeriesDictionary(tenant.id);
-  /** Bits of the samples that every answer must be made of, by series and time. */
+  /** Bits of the samples from which every answer must be computed, by series and time. */
   const samples = new Map<string, { readonly labels: Labels; readonly bits: Map<number, bigint> }>();
   let tiers: Tiers;
   let rollups: RollupDirectory;

@@ -186,7 +186,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     expect(Object.values(reading!).map(({ samples }) => samples > 0)).toEqual([true, true, true]);
     await compare();
 
-    // Post what was archived again. It moves with the rest while it is read.
+    // Post the archived samples again. They move with the rest while they are read.
     await post(oracle, startMs, first);
     const moving = (async () => {
       await flush();
@@ -203,7 +203,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   });
 
   test('is read the same by an instance that remembers what it saw, while samples are corrected, flushed and deleted', async () => {
-    // Nothing is purged from here on. So the remembering instance need not ask the manifest again.
+    // From here on, nothing is purged. So the instance that remembers the manifest need not read it again.
     const remembering = { ...tiers, purgeAfterMs: 3_600_000 };
     const forgetful = () => ({
       ...tiers,

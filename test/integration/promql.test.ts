@@ -27,7 +27,7 @@ interface Result {
 describe("Prometheus' API", () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Whole minutes, so that subqueries and steps fall on samples. */
+  /** Whole minutes, so that steps and subqueries meet samples. */
   const nowMs = Math.floor(Date.now() / 60_000) * 60_000;
   const now = nowMs / 1000;
   const from = now - 300;

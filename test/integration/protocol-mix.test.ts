@@ -8,13 +8,14 @@ import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
 import { until } from '../support/until';
 
 /**
- * Samples, sources and minutes of the random mix: it ends when both the samples are posted and the minutes are over.
+ * Number of samples, sources and minutes of the random mix. It ends when the samples are posted and the minutes are
+ * over.
  */
 const SAMPLES = Number(process.env.MIX_SAMPLES ?? 40_000);
 const SOURCES = Number(process.env.MIX_SOURCES ?? 80);
 const MINUTES = Number(process.env.MIX_MINUTES ?? 0);
 const SEED = Number(process.env.MIX_SEED ?? Date.now() % 1_000_000);
-/** Samples between two comparisons of all that is stored. */
+/** Number of samples between two comparisons of everything that is stored. */
 const COMPARED_EVERY = 10_000_000;
 
 describe('protocols that post series of the same sources to one instance of post', () => {
@@ -63,8 +64,8 @@ describe('protocols that post series of the same sources to one instance of post
     const of = (host: string, names: readonly string[], first: number) =>
       new Map(names.map((name, i) => [metric(name, host), first + i]));
     await post('otlpProtobuf', of('web1', ['otel_a', 'otel_b', 'otel_c'], 1), time);
-    // Each protocol once named its lists of series by a counter. After 756 measurements, a list of line protocol
-    // had the name of a list of OTLP, and values went into the wrong columns.
+    // In an earlier release, each protocol named its lists of series with a counter. After 756 measurements, a list of
+    // line protocol had the name of a list of OTLP, and values went into the wrong columns.
     const others = Array.from({ length: 756 }, (_, i) => of(`other${i}`, ['cpu_idle'], i));
     await post('lines', new Map(others.flatMap((each) => [...each])), time);
     await post('lines', of('web1', ['cpu_usage_user', 'cpu_usage_system'], 77), time + 1);

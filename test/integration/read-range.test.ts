@@ -51,8 +51,8 @@ describe('what a read costs', () => {
       Array.from({ length: DAYS }, (_, day) => now - (day + 2) * DAY),
     );
     await post('young', [now - HOUR]);
-    // Flusher and archiver have instances of their own, as deployed. One stores the layouts once more, the
-    // other reads them.
+    // The flusher and the archiver have separate instances, as deployed. One stores the layouts again, the other reads
+    // them.
     const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
     await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
@@ -80,8 +80,8 @@ describe('what a read costs', () => {
   }
 
   /**
-   * Counts the samples that a read returns, and the requests to DynamoDB and S3 that it takes of a reader without
-   * cached warm items.
+   * Counts the samples that a read returns, and the requests to DynamoDB and S3 that a reader without cached warm items
+   * makes.
    */
   async function read(host: string, range: TimeRange): Promise<{ samples: number; calls: number }> {
     const source = sourceOf.host(host);
@@ -98,8 +98,8 @@ describe('what a read costs', () => {
     const exact = await read('young', { fromMs: now - HOUR, toMs: now + 1 });
     expect(exact.samples).toBe(2);
     expect(await read('young', { fromMs: 0, toMs: now + 1 })).toEqual(exact);
-    // The requests are one each for catalogue and manifest, and for each day that the range may touch a warm
-    // query and an object.
+    // There is one request each for catalogue and manifest. For each day that the range may touch, there is a query of
+    // the warm table and a request for an object.
     expect(exact.calls).toBeLessThanOrEqual(10);
   });
 
@@ -107,8 +107,7 @@ describe('what a read costs', () => {
     const whole = await read('old', { fromMs: 0, toMs: now });
     expect(whole.samples).toBe(DAYS);
     expect(await read('old', { fromMs: now - (DAYS + 1) * DAY, toMs: now })).toEqual(whole);
-    // One object for each day and nothing of DynamoDB, because a day that is archived whole is in no other
-    // place.
+    // One object for each day, and nothing from DynamoDB, because a day that is archived completely is nowhere else.
     expect(whole.calls).toBeLessThanOrEqual(DAYS + 10);
   });
 
@@ -130,7 +129,7 @@ describe('what a read costs', () => {
     const alone = { samples: 1, calls: 1 };
     expect(await read('young', range)).toEqual(alone);
     const flusher = { ...tiers, windowMs: HOUR };
-    // From the lease on, a flusher may have written the window: it may die then, and the frames may expire.
+    // Once a window is leased, the flusher may have written it. The flusher may then die, and the frames may expire.
     const [lease] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 0);
     expect(lease!.windowStart).toBe(now);
     expect((await read('young', range)).calls).toBeGreaterThan(1);
@@ -139,11 +138,11 @@ describe('what a read costs', () => {
     const moved = await read('young', range);
     expect(moved.samples).toBe(2);
     expect(moved.calls).toBeGreaterThan(1);
-    // Post to another window, of which nothing has left memory.
+    // Post to another window, from which nothing has left memory yet.
     await post('young', [now - 2 * HOUR]);
     const other = { fromMs: now - 2 * HOUR, toMs: now - HOUR };
     expect(await read('young', other)).toEqual(alone);
-    // After a loss, whatever existed by then may have left.
+    // After a loss, everything that existed by then may have left memory.
     await tiers.hot.marks.mark(ref, await tiers.hot.marks.read(ref), 'a loss');
     const later = await read('young', other);
     expect(later.samples).toBe(1);

@@ -5,9 +5,9 @@ import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
-/** Rounds of drain, archive and purge. */
+/** Number of rounds of drain, archive and purge. */
 const ROUNDS = 40;
-/** Least number of reads, however many rounds they take. */
+/** Minimum number of reads, however many rounds they take. */
 const READS = Number(process.env.MOVING_READS ?? 20);
 const SERIES = 5;
 /** Number of posted seconds after which only corrections are posted. */
@@ -33,7 +33,7 @@ describe('reads while data is flushed, archived and purged', () => {
     const host = await client.createHost('moving');
     const start = Math.floor(Date.now() / 1000) - 3600;
     const names = Array.from({ length: SERIES }, (_, i) => `custom.moving.m${i}`);
-    /** Acknowledged value of each second; some are corrected. */
+    /** Acknowledged value of each second. Some of the values are corrected. */
     const posted = new Map<number, number>();
     let isMoving = true;
     let reads = 0;
@@ -41,7 +41,7 @@ describe('reads while data is flushed, archived and purged', () => {
 
     const poster = async () => {
       for (let i = 0; isMoving; i++) {
-        // Post a new second, or every fifth time an older one: late in one window, or a correction in
+        // Post a new second, or, every fifth time, an older one, which is late in one window or a correction in
         // another.
         const isAgain = i % 5 === 4 || posted.size === MAX_SECONDS;
         const second = isAgain ? (i * 7) % Math.max(1, posted.size) : posted.size;
@@ -53,7 +53,7 @@ describe('reads while data is flushed, archived and purged', () => {
       }
     };
     const reader = async () => {
-      /** The highest value seen of each second; values of one second only grow. */
+      /** The highest value seen of each second. The values of a second only grow. */
       const seen = new Map<number, number>();
       for (let i = 0; isMoving; i++) {
         const s = i % SERIES;

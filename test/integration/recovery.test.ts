@@ -225,7 +225,7 @@ describe('recovery', () => {
     await tiers.losses.resolve(known);
     const loss = (await tiers.recovery.loss())!;
     expect(loss.isOpen).toBe(true);
-    // The loss was noticed once: the mark names it, and appends go on.
+    // The loss was noticed once. The mark names it, and appends continue.
     await tiers.losses.resolve(known);
     expect(await tiers.recovery.loss()).toEqual(loss);
     expect(await tiers.hot.marks.read(known)).toMatchObject({ isMarkedHere: true, loss: loss.id });
@@ -259,7 +259,7 @@ describe('recovery', () => {
     class Stalling extends RecoveryTable {
       override async notice(...args: Parameters<RecoveryTable['notice']>): Promise<Loss> {
         const loss = await super.notice(...args);
-        // Meanwhile a replay repairs the loss, and then an empty primary takes over.
+        // While a replay repairs the loss, an empty primary takes over.
         await this.closeLoss(loss);
         await tiers.redis.replicaof('127.0.0.1', 1);
         await tiers.redis.replicaof('NO', 'ONE');

@@ -58,7 +58,7 @@ describe('functions deployed while the stack runs', () => {
   });
 
   /**
-   * Posts, reads and moves samples for as long as `during` takes; then reads everything back, also from the archive.
+   * Posts, reads and moves samples for as long as `during` takes; then reads everything again, also from the archive.
    */
   async function ledgerOf(seed: number, during: (posted: () => Promise<void>) => Promise<void>) {
     const ledger = new Ledger();

@@ -36,7 +36,7 @@ describe('wiped or full memory', () => {
       while (!isEnding) {
         const time = start + round;
         const points = names.map((name, m) => ({ hostId: host, name, time, value: round * 100 + m }));
-        // An agent repeats a refused post.
+        // An agent repeats a post that was rejected.
         while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200);
         round++;
       }
@@ -68,7 +68,7 @@ describe('wiped or full memory', () => {
   const recovered = () =>
     until(
       'the end of the replay',
-      // Take the schedule's step now, sooner than its next minute.
+      // Take the schedule's step now, before its next minute.
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
     );
@@ -204,7 +204,7 @@ describe('wiped or full memory', () => {
     );
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
     const rounds = await posts.end();
-    // The schedule's own flush: memory is beyond its high mark, so windows leave before their time.
+    // The schedule's own flush: memory is beyond its high mark, so windows are flushed early.
     await functions.invoke('flusher', { lane: 0, lanes: 1 });
     await ingested(host, names[0]!, rounds);
     await expectAll(host, names, rounds);

@@ -86,9 +86,7 @@ interface Question {
   readonly aggregate: Aggregate;
   readonly host: Host;
   readonly days: (typeof RANGES)[number];
-  /**
-   * Whether the reader asks the manifest once. It may if no purge can overtake it.
-   */
+  /** Whether the reader reads the manifest only once. It may do so if no purge can overtake it. */
   readonly asksOnce: boolean;
 }
 
@@ -146,7 +144,7 @@ const anyQuestion: fc.Arbitrary<Question> = fc.record({
   asksOnce: fc.boolean(),
 });
 
-/** Most attempts at rolling up. Two in a row lose their answers now and then. */
+/** Maximum number of attempts at rolling up. Sometimes, two in a row lose their answers. */
 const MAX_ATTEMPTS = 20;
 
 describe('rollups', () => {
@@ -177,7 +175,7 @@ describe('rollups', () => {
     const delivered = new Set<number>();
     const days = () => tiers.manifest.days(ref, '1970-01-01', '9999-12-31');
 
-    /** Rolls up until nothing is left: a span whose commit's answer was lost is made again. */
+    /** Rolls up until nothing is left. If the answer to a commit is lost, its span is made again. */
     async function rollUp(): Promise<number> {
       let sum = 0;
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -302,7 +300,7 @@ describe('rollups', () => {
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
     );
-    // Else no answer was compared that came from rollups.
+    // Otherwise, no answer from rollups was compared.
     expect(days).toBeGreaterThan(0);
   });
 
@@ -384,7 +382,7 @@ function namesOfState({ parts }: SpanState): string[] {
   return parts.map(({ key }) => key);
 }
 
-/** The question's range, in whole steps. */
+/** The range of the query, in whole steps. */
 function rangeOf({ stepMs, days: [from, to] }: Pick<Question, 'stepMs' | 'days'>) {
   return {
     fromMs: Math.floor((midnight - from * DAY) / stepMs) * stepMs,

@@ -62,7 +62,7 @@ describe('rules over history', () => {
       () => query('count_over_time(past[3h])', 179),
       (found) => found === String(values.length),
     );
-    // Samples of a past day may be missing for 15 s in an instance that has looked before they came.
+    // Samples of a past day may be missing for 15 s in an instance that read the day before they arrived.
     await stack.killFunctions();
   });
 

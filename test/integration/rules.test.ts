@@ -73,7 +73,7 @@ describe('rules', () => {
   const told: { status: string; id: string; startsAt: string; labels: Record<string, string> }[] = [];
   const slackTexts: string[] = [];
   const topicMessages: string[] = [];
-  /** Tokens by which the subscriber of a topic confirms its subscription. */
+  /** Tokens with which the subscriber of a topic confirms its subscription. */
   const tokens: string[] = [];
   const webhook = createServer(async (request, response) => {
     const { alerts, text, Type, Message, Token } = (await json(request)) as {
@@ -280,7 +280,7 @@ describe('rules', () => {
 
     expect(toldOf('High')).toEqual(['firing']);
 
-    // Two ticks at once, as after an outage.
+    // Two ticks are evaluated together, as after an outage.
     await post(at(3), { shop: 40, blog: 1 });
     await post(at(4), { shop: 5, blog: 1 });
     expect(await evaluate(tick(4))).toMatchObject({ ticks: 2 });
@@ -313,7 +313,7 @@ describe('rules', () => {
     await post(at(10), { shop: 50 });
     await evaluate(tick(10));
     await post(at(11), { shop: 50 });
-    // Wherever the killed run ended, the next one does the rest.
+    // Wherever the killed run stopped, the next one does the rest.
     const killed = evaluate(tick(11)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
@@ -334,7 +334,7 @@ describe('rules', () => {
 
     await post(at(12), { shop: 50 });
     stack.killHot();
-    // Until the stream has been read again, reads fail, and the alert goes on.
+    // Until the stream has been read again, reads fail, and the alert stays.
     const report = await evaluate(tick(12));
     expect(await firing()).toEqual(['High firing']);
     if (report.failingRules > 0) {
@@ -344,7 +344,7 @@ describe('rules', () => {
     await until(
       'the lost samples are there again',
       async () => {
-        // The schedules' steps, sooner than their next minute: a flusher finds the loss, and recovery mends it.
+        // The schedules' steps, before their next minute. A flusher finds the loss, and recovery repairs it.
         await invoke('flusher', {});
         await invoke('recovery', {});
         const { text } = await request('GET', `/prometheus/api/v1/query?query=load&time=${at(12) / 1000}`);
@@ -354,7 +354,7 @@ describe('rules', () => {
     );
     await post(at(13), { shop: 50 });
     expect(await evaluate(tick(13))).toMatchObject({ failingRules: 0 });
-    // The tick that could not be read was put off, so there is no hole.
+    // The tick that could not be read was postponed, so there is no hole.
     await until(
       'both ticks are there',
       () => instant('count_over_time(job:load:sum{job="shop"}[2m])', at(13)),
@@ -376,7 +376,7 @@ describe('rules', () => {
       return { status, body: JSON.parse(text) };
     };
     const timeText = (ms: number) => new Date(ms).toISOString();
-    // The alert of the test before ends.
+    // The alert of the previous test ends.
     await post(at(20), { shop: 5 });
     await evaluate(tick(20));
     told.length = 0;
@@ -432,7 +432,7 @@ describe('rules', () => {
       status: 404,
       body: 'there is no silence "unknown"',
     });
-    // The silence is over at this tick.
+    // The silence has expired at this tick.
     await post(at(24), { shop: 20 });
     await evaluate(tick(24));
     expect(toldOf('High')).toEqual(['firing']);
@@ -467,7 +467,7 @@ describe('rules', () => {
           ['25', '25', '25'],
         ),
     );
-    // An alert that fired and ended in the meantime is in the history, and was told to nobody.
+    // An alert that fired and ended in the meantime is in the history, but nobody was notified of it.
     const firing = 'count_over_time(ALERTS{alertname="High",alertstate="firing",job="blog"}[25m])';
     expect((await instant(firing, at(49)))[0]?.[1]).toBe('5');
   });

@@ -57,8 +57,8 @@ const SOURCES: readonly { readonly source: Labels; readonly more: Labels }[] = [
   }),
 ];
 /**
- * Devices that an earlier release, without pools, has posted. Their samples lie in groups of their own, then
- * in a pool's.
+ * Devices whose first samples arrived under an earlier release, without pools. Their samples are first in their own
+ * groups, then in a pool's.
  */
 const POSTED_BEFORE = SOURCES.slice(-4).map(({ source }) => labelsKey(source));
 const NAMES = ['cpu', 'load', 'up'];
@@ -68,7 +68,7 @@ const MIXED_UNTIL = 2 * 3 * NAMES.length * SOURCES.length;
 describe('samples split over memory, warm table and archive', () => {
   let tiers: Tiers;
   let sequence = 0;
-  /** What was posted: value by time, by the key of the series. */
+  /** The posted value, keyed by the series and the time. */
   const posted = new Map<string, { readonly labels: Labels; readonly values: Map<number, number> }>();
 
   beforeAll(async () => {
@@ -80,7 +80,7 @@ describe('samples split over memory, warm table and archive', () => {
     await tiers?.stop();
   });
 
-  /** Posts values of every series at three minutes of a day; the second time they correct what was posted first. */
+  /** Posts values of every series at three minutes of a day; the second time, the values correct those of the first. */
   async function post(daysBack: number): Promise<void> {
     const made = SOURCES.map(({ source, more }) => {
       const rows = Array.from({ length: 3 }, (_, i) => {
@@ -108,7 +108,7 @@ describe('samples split over memory, warm table and archive', () => {
     const pooled = rowsIn(dictionary);
     await new Pools(new PoolTable(tiers.meta, 30 * DAY)).assign(pooled);
     const apart = rowsIn(new SeriesDictionary(tenant.id));
-    // At first some sources have groups of their own, as they may after a restore of the meta table.
+    // At first some sources have their own groups, as they may after a restore of the meta table.
     const isApart = (i: number) =>
       sequence < MIXED_UNTIL && POSTED_BEFORE.includes(labelsKey(made[i]!.source));
     const rows = pooled.map((row, i) => (isApart(i) ? apart[i]! : row));
@@ -207,7 +207,7 @@ describe('samples split over memory, warm table and archive', () => {
     const lifetimes = new Lifetimes(tiers.meta, stage.retention);
     const event = { command: 'index rebuild', tenant: 't', after: null } as const;
     const first = await rebuildIndex({ tenants: tiers.tenants, read, stage, lifetimes }, event, () => true);
-    // A pool stands for the sources that have no groups of their own.
+    // A pool stands for the sources that do not have their own groups.
     const apart = SOURCES.length - DEVICES + POSTED_BEFORE.length;
     expect(first).toEqual({ sources: apart + 1, next: null });
     await compare();
@@ -219,7 +219,7 @@ describe('samples split over memory, warm table and archive', () => {
     await compare();
     await archiveAndPurge();
     await compare();
-    // Samples in memory alone, and corrections in memory of archived samples.
+    // Samples that are only in memory, and corrections in memory of archived samples.
     await post(0);
     await post(1);
     await compare();
@@ -246,7 +246,7 @@ describe('samples split over memory, warm table and archive', () => {
     const reason = expect.objectContaining({ limit: 'samples' });
     expect(reads).toContainEqual({ status: 'rejected', reason });
     expect(tooFew.signal.aborted).toBe(true);
-    // Selections with budgets of their own share reads, and yet one may fail alone.
+    // Selections that have their own budgets share reads. Nevertheless, one may fail alone.
     const apart = [{ ...DEFAULT_LIMITS, samples: cpu - 1 }, DEFAULT_LIMITS].map(
       (limits) => new ReadBudget(limits),
     );
@@ -293,7 +293,7 @@ describe('samples split over memory, warm table and archive', () => {
       const hosts = blocks.filter(({ block }) => block.timestamps.length > 0).length;
       return { hosts, calls: tiers.calls() - before };
     };
-    // An hour that no flush has touched lies in memory alone.
+    // An hour that no flush has touched is only in memory.
     await tiers.redis.flushall();
     for (const ref of refs) await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.read(ref));
     await post(0);

@@ -6,7 +6,7 @@ import { runScript } from '../support/script';
 const SEEDS = (process.env.SIMULATE_SEEDS ?? '1').split(',');
 const DAYS = process.env.SIMULATE_DAYS ?? '1';
 
-/** Little load, and actors that act often: what takes weeks comes within days. */
+/** Little load, and actors that act often: what takes weeks happens within days. */
 const SMALL = ['--hosts', '2', '--series', '2', '--pace', '6'];
 
 /** Runs `npm run simulate`. */

@@ -6,13 +6,14 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.5);
 const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
 
 /**
- * A small load. The soak looks for mistakes, and the tests that run at the same time need the machine, too.
+ * The load is small, because the soak looks for mistakes, and the tests that run at the same time need the machine,
+ * too.
  */
 const LOAD = ['--senders', '7', '--metrics', '4'];
 
 describe('a soak', () => {
   test.each(SEEDS)(`of ${MINUTES} min with seed %s loses, doubles and alters nothing`, async (seed) => {
-    // It exits with 1 when it finds a flaw, and prints its result all the same.
+    // It exits with 1 when it finds a flaw, and still prints its result.
     const args = ['--seed', seed, '--minutes', String(MINUTES), '--json', ...LOAD];
     const { out, err } = await runScript('soak', args);
     const lastLine = out.trim().split('\n').at(-1)!;

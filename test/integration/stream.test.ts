@@ -60,7 +60,7 @@ describe('the stream', () => {
     await stack?.stop();
   });
 
-  /** A record as post makes it, with a host's values by second. */
+  /** A record as `post` makes it, with a host's values keyed by second. */
   const recordOf = (host: string, values: Readonly<Record<number, number>>) => {
     const points = new Map(
       Object.entries(values).map(([second, value]) => [
@@ -226,7 +226,7 @@ describe('the stream', () => {
   });
 
   test('is split and merged under load, and every sample is stored once, as corrected last', async () => {
-    /** Rounds between a sample and its correction; some have a split or a merge between them. */
+    /** Rounds between a sample and its correction; in some cases, shards are split or merged between the two. */
     const correctedAfter = 4;
     const hosts = await Promise.all(Array.from({ length: 8 }, (_, h) => client.createHost(`reshard${h}`)));
     let isEnding = false;
@@ -240,7 +240,7 @@ describe('the stream', () => {
             const earlier = rounds - correctedAfter;
             if (earlier >= 0)
               points.push({ hostId, name: METRIC, time: start + earlier, value: earlier * 10 + h + 0.5 });
-            // An agent posts refused samples again.
+            // An agent posts rejected samples again.
             while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200) refused++;
           }),
         );

@@ -52,7 +52,7 @@ let stack: LocalStack;
 let meta: Table;
 let stores: Stores;
 let functions: Functions;
-/** A tenant that has queried, whose queries the last test finds counted. */
+/** A tenant that has queried. The last test checks that its queries are counted. */
 let reader: { readonly client: Client; readonly id: string };
 const now = Math.floor(Date.now() / 60_000) * 60;
 
@@ -242,7 +242,7 @@ describe('limits', () => {
       await ops(stack.url, 'tenants', 'set', name, ...limits.flatMap((limit) => ['--limit', limit]));
     return { id, client: new Client(stack.url, (await createKey(name, 'read,write')).key) };
   };
-  /** Points with these names, all in one minute of the clock. */
+  /** Points with these names, all in the same clock minute. */
   const points = (hostId: string, names: readonly string[]) =>
     names.map((name) => ({ hostId, name, time: now - 60, value: 1 }));
   const many = (prefix: string, count: number) =>
@@ -250,7 +250,7 @@ describe('limits', () => {
   const said = async (response: Response) =>
     ((await response.json()) as { error: { message: string } }).error;
 
-  /** Sends a request until it is refused. The clock may turn to another minute in between. */
+  /** Sends a request until it is refused. A new clock minute may begin in between. */
   const untilRefused = async (send: () => Promise<Response>, most: number) => {
     for (let accepted = 0; ; accepted++) {
       const response = await send();
@@ -263,8 +263,8 @@ describe('limits', () => {
     const { client } = await clientOf('chatty', 'samplesPerMinute=50');
     const host = await client.createHost('web1');
     const send = () => client.request('POST', '/api/v0/tsdb', points(host, many('a', 20)));
-    // Together, two instances of post let in three requests, and one more each before they hear of each
-    // other. The clock may turn to another minute, so this may happen twice.
+    // Together, two instances of `post` admit three requests, and each admits one more before it hears of the other. A
+    // new clock minute may begin, so this may happen twice.
     const { accepted, response } = await untilRefused(send, 10);
     expect(accepted).toBeGreaterThanOrEqual(3);
     expect(response.status).toBe(429);
@@ -272,7 +272,7 @@ describe('limits', () => {
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
     expect(await said(response)).toEqual({ message: expect.stringContaining('samplesPerMinute of 50') });
-    // Reads go on, and other tenants are not affected.
+    // Reads continue, and other tenants are not affected.
     expect((await client.request('GET', '/api/v0/hosts')).status).toBe(200);
     expect((await new Client(stack.url, stack.apiKey).request('POST', '/api/v0/tsdb', '[]')).status).toBe(
       200,
@@ -323,7 +323,7 @@ describe('limits', () => {
         headers: { 'x-api-key': key, ...headers },
         body: body === '' ? unknown : new Uint8Array(Buffer.from(body)),
       });
-    // As above: two instances of post, in two minutes of the clock at most.
+    // As above: two instances of `post`, in at most two clock minutes.
     for (let sent = 0; ; sent++) {
       const response = await send();
       await response.arrayBuffer();
@@ -372,7 +372,7 @@ describe('limits', () => {
       expect(retryAfter).toBeGreaterThanOrEqual(1);
       expect(retryAfter).toBeLessThanOrEqual(60);
     }
-    // Other functions still answer.
+    // The other functions still answer.
     expect((await spent.client.request('GET', '/api/v0/hosts')).status).toBe(200);
 
     const busy = await clientOf('busy', 'queriesAtOnce=1');
@@ -403,14 +403,14 @@ describe('limits', () => {
     await client.createHost('a');
     await client.createHost('b');
     const response = await client.request('POST', '/api/v0/hosts', { name: 'c' });
-    // Waiting makes no room. So the answer has no Retry-After, and its message says what helps.
+    // Waiting makes no room. So the answer has no Retry-After, and its message says what would help.
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, null]);
     expect(await said(response)).toEqual({
       message:
         'the limit hosts of 2 is reached: retire hosts that are gone, or ask an operator to raise the limit',
     });
     const { hosts } = await client.json<{ hosts: { id: string }[] }>('GET', '/api/v0/hosts');
-    // Retire a host twice, which makes room once.
+    // Retire a host twice, which makes room only once.
     for (let i = 0; i < 2; i++) await client.json('POST', `/api/v0/hosts/${hosts[0]!.id}/retire`, 'null');
     await client.createHost('d');
     expect((await client.request('POST', '/api/v0/hosts', { name: 'e' })).status).toBe(429);
@@ -555,7 +555,7 @@ describe('usage', () => {
     ]);
     const month = new Date().toISOString().slice(0, 7);
     const usage = () => ops<UsageReport>(stack.url, 'usage', '--tenant', 'used');
-    /** The report; polled. */
+    /** The usage report is read until it has arrived. */
     const raw = () =>
       functions.invoke<Pick<UsageReport, 'series'> & { days: Record<string, UsageReport['counts']> }>(
         'operator',
@@ -770,15 +770,15 @@ describe('deleting a tenant', () => {
     expect((await clients[0]!.request('GET', '/api/v0/hosts')).status).toBe(401);
     await expect(createTenant('doomed')).rejects.toThrow('was deleted');
 
-    // A writer that did not know of the deletion writes after all. The sweep removes that. It no longer looks
-    // at the tenant once no such write can come.
+    // A writer that did not know of the deletion writes nevertheless. The sweep removes that. It no longer looks at the
+    // tenant once no such write can come.
     const sweep = (settledMs?: number) => functions.invoke('operator', { command: 'sweep', settledMs });
     await stores.redis.set(new HotKeys({ tenantId: id, partition: 0 }).due, 'late');
     expect(await sweep()).toEqual({ erased: 0, remaining: 1 });
     expect(await traces(id)).toEqual(left);
     expect(await sweep(0)).toEqual({ erased: 1, remaining: 0 });
     expect(await sweep(0)).toEqual({ erased: 0, remaining: 0 });
-    // Run again, the command has nothing to do.
+    // When it is run again, the command has nothing to do.
     expect(await ops(stack.url, 'tenants', 'delete', 'doomed', '--yes')).toEqual({
       hot: 0,
       warm: 0,
@@ -816,7 +816,7 @@ test('erasing goes on after it was cut short at any step', async () => {
     meta,
     recovery: new RecoveryTable(meta),
   };
-  // Each attempt makes one step more. What earlier ones removed is gone.
+  // Each attempt goes one step further. What earlier attempts removed stays removed.
   const left: number[] = [];
   for (let steps = 0, isDone = false; !isDone; steps++) {
     let taken = 0;

@@ -1,6 +1,6 @@
 /**
- * Runs the test program of prometheus/compliance for alert generators against the local stack. The program
- * writes samples by remote write, asks the APIs of rules and alerts, and is itself the Alertmanager.
+ * Runs the test program of prometheus/compliance for alert generators against the local stack. The program writes
+ * samples by remote write, queries the APIs of rules and alerts, and is itself the Alertmanager.
  *
  * `ALERT_GENERATOR` names its cases, separated by commas, or `all`, which take 40 minutes together; by
  * default the shortest one runs. `COMPLIANCE` is a checkout of the repository; by default it is cloned.
@@ -69,10 +69,9 @@ describe('alert generator compliance', () => {
         ...(CASES !== 'all' && { test_cases: CASES.split(',') }),
       };
       writeFileSync(join(folder, 'config.yaml'), stringify(config));
-      // The program accepts a transition up to 30 s, one interval, after the sample that causes it. Rules
-      // read 5 s before their ticks, so a sample of the last 5 s before a tick causes its transition too
-      // late. The program writes every 15 s from its start on. Started at this moment, it never writes in
-      // those 5 s.
+      // The program accepts a transition up to 30 s, one interval, after the sample that causes it. Rules read 5 s
+      // before their ticks, so a sample of the last 5 s before a tick causes its transition too late. The program
+      // writes every 15 s, beginning when it starts. If it starts at this moment, it never writes in those 5 s.
       const toStart = 15_000 - ((Date.now() - 6_000) % 15_000);
       await sleep(toStart);
       const tester = spawn(program, ['--config-file', join(folder, 'config.yaml')], {

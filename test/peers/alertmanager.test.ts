@@ -1,7 +1,7 @@
 /**
- * Sends alerts to a real Alertmanager while evaluator, ingester and memory of the local stack are killed at
- * random. `ALERTMANAGER` is its binary (by default it is built from its module), `PEER_MINUTES` how long the
- * kills go on, `SEED` the seed of everything random.
+ * Sends alerts to a real Alertmanager while evaluator, ingester and memory of the local stack are killed at random.
+ * `ALERTMANAGER` is its binary (by default it is built from its module), `PEER_MINUTES` is the duration of the kills,
+ * `SEED` is the seed of everything random.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ rules:
     for: 30s
 `;
 
-/** Random numbers from 0 to 1, by the seed. */
+/** Random numbers from 0 to 1, determined by the seed. */
 let mulberry = SEED;
 function random(): number {
   mulberry = (mulberry + 0x6d2b79f5) | 0;
@@ -59,7 +59,7 @@ function shuffled<T>(all: readonly T[]): T[] {
     .map(({ each }) => each);
 }
 
-/** Spans in which a job is bad, ms since epoch. Each is longer than any outage that the kills cause. */
+/** Spans in which a job is bad, in ms since epoch. Each is longer than any outage that the kills cause. */
 function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: number }[] {
   const length = () => (3 + 3 * random()) * MINUTE;
   const phases: { fromMs: number; toMs: number }[] = [];
@@ -72,7 +72,7 @@ function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: numbe
   return phases;
 }
 
-/** An alert as a receiver was told of it. */
+/** An alert as a receiver was notified of it. */
 interface Told {
   readonly id?: string;
   readonly status: 'firing' | 'resolved';
@@ -80,7 +80,7 @@ interface Told {
   readonly startsAt: string;
 }
 
-/** A webhook that an Alertmanager calls, or our evaluator. */
+/** A webhook that an Alertmanager or our evaluator calls. */
 class Receiver {
   readonly told: Told[] = [];
   private readonly server = createServer(async (request, response) => {
@@ -99,7 +99,7 @@ class Receiver {
     this.server.close();
   }
 
-  /** The states of an alert that the receiver was told, in order, without repetitions of the last one. */
+  /** The states of an alert of which the receiver was notified, in order, without immediate repetitions. */
   statesOf(alert: string): string[] {
     return this.told
       .filter(({ labels }) => nameOf(labels) === alert)

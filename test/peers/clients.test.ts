@@ -253,7 +253,7 @@ describe('clients of other projects', () => {
           '--type=histogram',
           '--match=peer_seconds_bucket',
         ],
-        // One of two buckets has observations, at every time.
+        // At every time, one of two buckets has observations.
         says: 'peer_seconds_bucket{instance="a", job="peers"} (classic): 1/1.000/1/2',
       },
       { args: () => ['check', 'healthy', `--url=${server()}`], says: 'SUCCESS' },

@@ -174,7 +174,7 @@ describe("Mackerel's agent", () => {
       status: 'OK',
       trigger: 'manual',
     });
-    // The plugin still fails: its next report opens another alert.
+    // The plugin still fails, so its next report opens another alert.
     await until(
       'another alert opens',
       async () => (await openChecks()).map(({ id, message }) => `${id} ${message}`),

@@ -15,7 +15,9 @@ type Json = Record<string, unknown>;
 const thresholds = { operator: '>', warning: 1.5, critical: null };
 const common = { memo: 'why', isMute: true, notificationInterval: 60 };
 
-/** Files of monitors: each type once with only the fields that it requires, once with all that mkr knows. */
+/**
+ * Files of monitors. Each type is there once with only its required fields and once with every field that mkr knows.
+ */
 const MONITORS: Readonly<Record<string, Json>> = {
   'connectivity, minimal': { type: 'connectivity', name: 'connectivity' },
   'connectivity, full': {
@@ -97,7 +99,7 @@ const DASHBOARD = {
   ],
 };
 
-/** Acceptance tests of objects that this project does not have. */
+/** Acceptance tests for objects that this project does not have. */
 const NOT_HERE = /AWSIntegration/;
 
 describe("Mackerel's clients", () => {
@@ -130,7 +132,7 @@ describe("Mackerel's clients", () => {
       return { status, out: stdout, err: stderr };
     };
 
-    /** @throws with the output of mkr, when it fails */
+    /** @throws with the output of mkr if it fails */
     const succeed = (...args: string[]): string => {
       const { status, out, err } = mkr(...args);
       expect({ args, status, err: status === 0 ? '' : err + out }).toEqual({ args, status: 0, err: '' });

@@ -48,7 +48,7 @@ const runs = binaries.flatMap((binary) => {
   return protocols.map((protocol) => ({ name, binary, protocol }));
 });
 
-/** A target with strange values. Some of its series come and go, so that stale markers are written. */
+/** A target with unusual values. Some of its series come and go, so that stale markers are written. */
 function strangeTarget(): Server {
   let scrapes = 0;
   const server = createServer((_, response) => {

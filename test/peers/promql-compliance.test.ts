@@ -1,6 +1,6 @@
 /**
- * Prometheus' compliance suite for PromQL: its queries are answered as by a real Prometheus 3, over samples of hours,
- * and over days that have rollups. The demo service of the suite is replaced by samples of the same series.
+ * Prometheus' compliance suite for PromQL: its queries are answered as by a real Prometheus 3, over samples of some
+ * hours, and over days that have rollups. The demo service of the suite is replaced by samples of the same series.
  *
  * `COMPLIANCE` is a checkout of the suite, cloned by default; `PROMETHEUS` is a program, built by default.
  */
@@ -22,7 +22,7 @@ const DAY = 24 * HOUR;
 /** The suite's own tolerance. */
 const TOLERANCE = 1e-5;
 
-/** The suite's arguments, as in its `testcases/expand.go`. Those of times depend on what is compared. */
+/** The suite's arguments, as in its `testcases/expand.go`. Its times depend on the samples that are compared. */
 const ARGUMENTS = {
   simpleAggrOp: 'sum avg max min count stddev stdvar',
   simpleTimeAggrOp: 'sum avg max min count stddev stdvar absent last',
@@ -60,7 +60,10 @@ function queries(times: Times): string[] {
   );
 }
 
-/** Adds four days of the series that the demo service has. Instances are sampled at and beside full hours. */
+/**
+ * Adds four days of the series that the demo service has. One instance is sampled at full hours, the others shortly
+ * after them.
+ */
 function addDemo(
   { memory }: RolledStore,
   random: Random,

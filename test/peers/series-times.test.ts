@@ -13,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
 const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 
-/** Series by their instance, each with the times of its samples. */
+/** Series keyed by instance, each with the times of its samples. */
 const SERIES = {
   ended: [hourMs - 50 * MINUTE_MS, hourMs - 45 * MINUTE_MS],
   whole: [hourMs - 50 * MINUTE_MS, hourMs - 20 * MINUTE_MS, nowMs],
@@ -81,7 +81,7 @@ describe('series and labels of a range', () => {
   test('values are at most those of Prometheus, which rounds to blocks', async () => {
     const listed = await theirs('label/instance/values');
     const found = await ours('label/instance/values');
-    // Prometheus' head block lists the values of all series that it holds, whenever they began and ended.
+    // Prometheus' head block lists the values of all series that it holds, regardless of when they began and ended.
     expect(listed).toEqual(expect.arrayContaining(['ended', 'later']));
     expect(listed).toEqual(expect.arrayContaining(found));
     expect(found).toEqual(expect.arrayContaining(['whole', 'within']));

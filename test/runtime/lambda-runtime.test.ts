@@ -62,7 +62,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
     return isBase64Encoded ? Buffer.from(text, 'base64').toString() : text;
   };
 
-  /** The records of the stream, as Lambda would deliver them. */
+  /** The records in the stream, as Lambda would deliver them. */
   const batch = async () => {
     const aws = localAws(Number(new URL(stack.awsEndpoint).port));
     const kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
@@ -177,7 +177,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
       source: 'direct',
       events: () => [{ tenant: 'default', host: 'runtime', name: 'nothing', mostSeries: 0 }],
       answers: ({ payload, isError }) => {
-        // Lambda's own runtime gives the error this form.
+        // Lambda's own runtime formats an error in this way.
         expect(isError).toBe(true);
         expect(payload).toMatchObject({ errorType: 'InvalidEventError', errorMessage: expect.any(String) });
       },

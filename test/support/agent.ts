@@ -75,7 +75,7 @@ export class ScriptedAgent {
     ]);
   }
 
-  /** Sends the host's specification again. An agent does so at its start and every hour. */
+  /** Sends the host's specification again. An agent does so when it starts and every hour. */
   async updateSpecification(): Promise<void> {
     await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
   }
@@ -100,7 +100,7 @@ export class ScriptedAgent {
     await this.call('PUT', `hosts/${this.hostId}/metadata/${namespace}?`, value);
   }
 
-  /** Stops as the agent does at SIGTERM. */
+  /** Stops as the agent does when it receives SIGTERM. */
   async stop(): Promise<void> {
     await this.call('POST', `hosts/${this.hostId}/status?`, { status: this.options.onStop });
     await this.send();
@@ -140,7 +140,7 @@ export class ScriptedAgent {
         await this.call('POST', 'tsdb?', points);
         return;
       } catch (error) {
-        // One immediate retry, after a network error only.
+        // After a network error only: one immediate retry.
         if (tries > 0 || (error as AgentError).status !== undefined) throw error;
       }
     }
@@ -167,7 +167,7 @@ export class ScriptedAgent {
     };
   }
 
-  /** @throws {AgentError} for every answer that the Go client calls a failure */
+  /** @throws {AgentError} for every answer that the Go client treats as a failure */
   private call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const { apiBase, apiKey } = this.options;
     // Go's encoder ends with a newline.

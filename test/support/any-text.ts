@@ -3,8 +3,8 @@ import fc from 'fast-check';
 const [SURROGATES, SURROGATE_COUNT, LAST] = [0xd800, 0x800, 0x10ffff];
 
 /**
- * Any character of Unicode. fast-check's own unit `binary` generates the same, and makes a table of a million
- * entries first.
+ * Any character of Unicode. fast-check's own unit `binary` generates the same characters, but first makes a table of a
+ * million entries.
  */
 export const anyCharacter = fc.nat({ max: LAST - SURROGATE_COUNT }).map(
   (i) => String.fromCodePoint(i < SURROGATES ? i : i + SURROGATE_COUNT),

@@ -14,13 +14,13 @@ const runFolder = process.env.CONTRACT_DIR!;
 const folder = join(runFolder, process.env.JEST_WORKER_ID!);
 const file = join(folder, 'breaks.jsonl');
 const reported = join(folder, 'reported');
-// Processes of the stacks that this file's tests start inherit this variable, and write their breaks to the
-// folder.
+// Processes of the stacks that this file's tests start inherit this variable, and record in the folder the calls that
+// broke the contract.
 process.env.CONTRACT_DIR = folder;
 
 const expected: { readonly rule: string; readonly call: RegExp }[] = [];
 
-/** Lets the running test make calls that AWS refuses by a rule. */
+/** Allows the running test to make calls that AWS refuses according to a rule. */
 export function expectRefusals(rule: string, call: RegExp): void {
   expected.push({ rule, call });
 }

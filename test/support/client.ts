@@ -4,7 +4,7 @@ import { patientFetch } from './patient-fetch';
 export class Client {
   /**
    * @param isPatient whether the client retries a request after a 503, as agents do. A stack that uses the freedoms of
-   *   AWS gives such answers
+   *   AWS returns such answers
    */
   constructor(
     private readonly url: string,
@@ -46,7 +46,7 @@ export class Client {
     await this.json('POST', '/api/v0/tsdb', points);
   }
 
-  /** Reads a metric, `from` and `to` in seconds, both included. @returns the answer's body, byte for byte */
+  /** Reads a metric, with `from` and `to` in seconds, both inclusive. @returns the answer's body, byte for byte */
   async metrics(hostId: string, name: string, from: number, to: number): Promise<string> {
     const response = await this.request(
       'GET',

@@ -22,12 +22,12 @@ const quarantine = {
 export type FeedTenant = Parameters<typeof readSeries>[1] & { readonly id: string };
 
 /**
- * A stream, and its ingester as an event source mapping calls it: a record that fails is delivered again.
- * Remembers every value that was appended.
+ * A stream, and its ingester as an event source mapping calls it: a record that fails is delivered again. The feed
+ * remembers every value that was appended.
  */
 export class ClusterFeed {
   readonly records: (DeliveredRecord & { readonly host: string; readonly at: number })[] = [];
-  /** Seconds with appended samples, by host. */
+  /** Seconds with appended samples, keyed by host. */
   private readonly appended = new Map<string, Set<number>>();
   /** Times of failed deliveries, in ms. */
   readonly failures: number[] = [];
@@ -50,8 +50,8 @@ export class ClusterFeed {
   }
 
   /**
-   * Posts once for each host, one second later than in the last round, and corrects an earlier sample.
-   * Returns when all posts are appended. Arrival times do not ascend.
+   * Posts once for each host, one second later than in the previous round, and corrects an earlier sample. Returns when
+   * all posts are appended. Arrival times do not ascend.
    */
   async round(hosts: readonly string[], mayFail: boolean): Promise<void> {
     const { tenant, names } = this;
@@ -121,7 +121,7 @@ export class ClusterFeed {
     return before.filter((at) => !seen.has(at)).length;
   }
 
-  /** Reads all appended samples back over all tiers, and compares. */
+  /** Reads all appended samples from all tiers, and compares. */
   async check(): Promise<{ lost: number; doubled: number; wrong: number; read: number }> {
     const { tiers, tenant, names, startMs } = this;
     let [lost, doubled, wrong, read] = [0, 0, 0, 0];

@@ -22,7 +22,7 @@ const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
   if (governor.waitedMs > waitedMs) findings.waits[phase]++;
 });
 
-/** Reads hosts in turn; each read is complete, or an error. */
+/** Reads hosts in turn; each read must be complete or fail. */
 async function readOn(reader: number): Promise<void> {
   for (let i = reader; !isOver; i += count) {
     const host = hosts[i % hosts.length]!;

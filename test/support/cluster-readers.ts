@@ -28,13 +28,13 @@ export interface ReadersFindings {
   /** Descriptions of reads that were rejected or lacked samples. */
   readonly errors: string[];
   readonly readMs: Record<Phase, number[]>;
-  /** How often the governor made a call wait. */
+  /** Number of times that the governor made a call wait. */
   readonly waits: Record<Phase, number>;
 }
 
 /**
- * Readers of a {@link ClusterFeed}. They run in a process of their own, as the query function does, so that the
- * flusher's work does not slow them down.
+ * Readers of a {@link ClusterFeed}. They run in a separate process, as the query function does, so that the flusher's
+ * work does not slow them down.
  */
 export class ClusterReaders {
   private constructor(private readonly child: ChildProcess) {}

@@ -1,8 +1,8 @@
 const REPEATS = 3;
 
 /**
- * Measures a synchronous calculation several times, and returns the least CPU time. Other work on the machine
- * and the compilation in the first run only add to the others. Use the ratio of two measurements, since one
+ * Measures a synchronous calculation several times, and returns the smallest CPU time. Other work on the machine and
+ * the compilation in the first run can only make a measurement larger. Use the ratio of two measurements, since one
  * alone depends on the machine's speed.
  */
 export function leastCpuSeconds(calculate: () => void): number {

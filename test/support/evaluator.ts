@@ -9,8 +9,7 @@ import type { LocalStack } from './local-stack';
 import { until } from './until';
 
 /**
- * Runs the evaluator for a time, in ms. If a run of the stack's own schedule is in progress, waits for its
- * end.
+ * Runs the evaluator for a time, in ms. If a run that the stack's schedule started is in progress, waits for its end.
  */
 export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> {
   const address = new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url);

@@ -1,6 +1,6 @@
 /**
- * Takes a body as post does, in a process of its own, and prints what it cost. The arguments are the body's
- * encoding and its file.
+ * Takes a body as post does, in its own process, and prints the cost. The arguments are the body's encoding and its
+ * file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Encoding } from '../unit/protocol/hostile-bodies';
@@ -8,7 +8,7 @@ import { reduceHostileRecords, takeHostileBody } from './hostile-body';
 
 export interface BodyCost {
   readonly outcome: string;
-  /** Peak of resident memory, less resident memory before the body was taken. */
+  /** Peak of resident memory, minus resident memory before the body was taken. */
   readonly peakBytes: number;
   readonly cpuSeconds: number;
   /** CPU time of the ingester's work on the body's records. */

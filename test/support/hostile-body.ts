@@ -48,8 +48,8 @@ export interface TakenBody {
 /**
  * Takes a body as post does, up to its records.
  *
- * @throws {Error} when a body beyond the bounds of a request is accepted, or one fails in any way but a
- *   refusal
+ * @throws {Error} when a body that exceeds the limits of a request is accepted, or when a body fails in any way other
+ *   than a refusal
  */
 export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {

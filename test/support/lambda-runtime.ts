@@ -15,8 +15,8 @@ const CLIENT = join(
 );
 const API = '/2018-06-01/runtime';
 /**
- * Shares of a function's memory for the parts of Node's heap. They follow AWS's bootstrap from memory, since
- * no document names them.
+ * Shares of a function's memory for the parts of Node's heap. They follow the bootstrap of AWS, but are cited from
+ * memory, because no document states them.
  */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
@@ -33,19 +33,19 @@ export interface RuntimeInstance {
   invoke(event: unknown): Promise<RuntimeAnswer>;
   /** Returns the peak memory of the process, MB. */
   peakMb(): number;
-  /** The lines that the function has printed. */
+  /** The lines that the function printed. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
 
 /**
- * Starts a function as Lambda does. The bundle lies in a folder of its own, and Lambda's runtime interface
- * client runs on the runtime's version of Node. The process has the variables that Lambda defines. A Runtime
- * API hands out events. Node's heap is limited to shares of the function's memory.
+ * Starts a function as Lambda does. The bundle is in its own folder, and Lambda's runtime interface client runs on the
+ * runtime's version of Node. The process has the variables that Lambda defines. A Runtime API hands out events. Node's
+ * heap is limited to shares of the function's memory.
  *
- * @param taskRoot an empty folder, outside of this checkout, so that a bundle finds no modules near it
+ * @param taskRoot an empty folder, outside this checkout, so that a bundle finds no modules near it
  * @param variables replace the template's
- * @throws with the runtime's own report, when the function does not initialise
+ * @throws with the runtime's report if the function does not initialise
  * @see https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
  */
 export async function startUnderRuntime(
@@ -114,7 +114,7 @@ export async function startUnderRuntime(
   const exited = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${name} ended (${signal ?? code}): ${lines.join('\n')}`);
   });
-  // If a test ends the process itself, nobody awaits these promises.
+  // If a test ends the process itself, nothing awaits these promises.
   exited.catch(() => {});
   failedStart.catch(() => {});
   const stop = async () => {

@@ -10,21 +10,21 @@ import { temporaryDir } from './temporary-dir';
 import { until } from './until';
 
 /**
- * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s
- * of CPU, longer than a start of a stack.
+ * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s of CPU,
+ * longer than starting a stack.
  */
 export const SHARED_SETTINGS = {
   /** A service `shop`. */
   shop: { services: 'shop' },
-  /** Windows that end within a test, samples at any second, and two shards. */
+  /** Windows that end during a test, samples at any second, and two shards. */
   shortWindows: { window: '10m', resolution: '1s', streamShards: '2' },
   /** Limits that no test reaches. */
   unlimited: { resolution: '1s', maxSamplesPerMinute: '1000000000', maxSeries: '10000000' },
-  /** Samples of the last days, and imports of two years. */
+  /** Posts of samples up to three days old, and imports of two years. */
   oldSamples: { maxSampleAge: '3d', retention: '800d' },
   /** Tenants that are drained and archived quickly, since they have few partitions. */
   fewPartitions: { partitions: '2' },
-  /** A tenant whose records lie in four shards. */
+  /** A tenant whose records are in four shards. */
   fourShards: { partitions: '4', streamShards: '4', resolution: '1s' },
   /** Topics to notify, and limits of rules that a test reaches. */
   notifying: {
@@ -34,7 +34,7 @@ export const SHARED_SETTINGS = {
     alertTopics: 'arn:aws:sns:us-east-1:000000000000:alerts',
     mailTopic: 'arn:aws:sns:us-east-1:000000000000:mails',
   },
-  /** Posts at an address of their own, and no receivers in private networks. */
+  /** Posts use a separate address, and receivers may not be in private networks. */
   exposed: { services: 'shop', privateReceivers: 'off', postEndpoint: 'url', postConcurrency: '100' },
 } as const;
 
@@ -67,7 +67,7 @@ export function freedomsSeed(): number | undefined {
   return seed === undefined || seed === 'none' ? undefined : Number(seed);
 }
 
-/** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
+/** Starts the whole pipeline as `npm start` does, on free ports, with its own data directory. */
 export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
   /** @default a free port */

@@ -21,7 +21,7 @@ const UNKNOWN_TYPES = ['AWS::EC2::FlowLog', 'AWS::Budgets::Budget'];
  * Makes an assembly deployable to ministack. Removes the resource types that ministack rejects, and replaces the
  * cache, which has no server in ministack, with a real Valkey. Everything else stays as synthesized.
  *
- * @param change applied to each template afterwards, with its file's name
+ * @param change applied to each template afterwards, with the name of its file
  */
 export function adaptToMinistack(
   assemblyDir: string,

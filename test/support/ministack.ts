@@ -34,7 +34,7 @@ export async function startMinistack(dir: string): Promise<Ministack> {
     TMPDIR: dir,
     CI: '1',
     CDK_DISABLE_VERSION_CHECK: '1',
-    // With an address in place of a name, S3 clients put the bucket into the path. Not every resolver knows
+    // With an address instead of a name, S3 clients put the bucket into the path. Not every resolver knows
     // bucket.localhost.
     AWS_ENDPOINT_URL: `https://127.0.0.1:${port}`,
     AWS_ACCESS_KEY_ID: 'test',
@@ -48,7 +48,7 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const child: ChildProcess = spawn(join(root, '.local', 'venv', 'bin', 'ministack'), {
     env: { ...environment, AUTH: 'true', USE_SSL: '1', BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
     stdio: ['ignore', log, log],
-    // A process group of its own, so that the processes of its functions end with it.
+    // A separate process group, so that the processes of its functions end with it.
     detached: true,
   });
   const gone = once(child, 'exit');
@@ -87,8 +87,8 @@ function statusOf(port: number): Promise<number | undefined> {
 }
 
 /**
- * Serves a deployed HTTP API at an address of its own. ministack tells APIs apart by a name in the Host
- * header. Not every resolver knows that name, and fetch cannot set the header.
+ * Serves a deployed HTTP API at its own address. ministack distinguishes APIs by a name in the Host header. Not every
+ * resolver knows that name, and fetch cannot set the header.
  */
 export async function serveApi(
   environment: NodeJS.ProcessEnv,

@@ -35,7 +35,7 @@ export class MonitorWorld {
     return { id, name: `name-${id}`, status, memo: '', createdAt: START_MS / 1000 - 3600, roles };
   }
 
-  /** Posts a point of the present minute, or some minutes ago. */
+  /** Posts a point of the current minute, or some minutes ago. */
   post(labels: Record<string, string>, value: number, ago = 0): void {
     const all = Object.entries({ ...labels }).sort(([a], [b]) => (a < b ? -1 : 1));
     this.samples.add(all, this.nowMs - ago * MINUTE_MS, value);
@@ -86,7 +86,7 @@ export class MonitorWorld {
   }
 
   /**
-   * Evaluates the monitors for the present minute.
+   * Evaluates the monitors for the current minute.
    *
    * @returns the events of the first tenant, as `key kind status`
    */

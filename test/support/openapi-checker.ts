@@ -3,8 +3,7 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 type Json = Record<string, unknown>;
 
 /**
- * Checks answers against an OpenAPI document: the operation must have the status, and the JSON must fit its
- * schema.
+ * Checks answers against an OpenAPI document. The operation must list the status, and the JSON must match its schema.
  */
 export class OpenApiChecker {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });

@@ -35,7 +35,7 @@ function throwing(command: Command): Command {
   return command;
 }
 
-/** Runs an operator command in this process. A process of its own would take fifty times as long. */
+/** Runs an operator command in this process. A separate process would take fifty times as long. */
 export function runOps(...args: readonly string[]): Promise<OpsRun> {
   const output = { out: '', err: '' };
   return outputs.run(output, async () => {
@@ -51,10 +51,7 @@ export function runOps(...args: readonly string[]): Promise<OpsRun> {
   });
 }
 
-/**
- * Runs an operator command on a local stack, and parses its `--json` output. @throws with its stderr, when it
- * fails
- */
+/** Runs an operator command on a local stack, and parses its `--json` output. @throws with its stderr if it fails */
 export async function ops<T>(url: string, ...args: readonly string[]): Promise<T> {
   const { code, out, err } = await runOps(...args, '--url', url, '--json');
   if (code !== 0) throw new Error(err);

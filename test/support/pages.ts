@@ -15,7 +15,7 @@ const SEEN_CHARACTERS = 4_000;
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Pages of a browser, and what they wrote to their consoles. */
+/** Pages of a browser, and the lines that they wrote to their consoles. */
 export class Pages {
   browser!: Browser;
   readonly contexts: BrowserContext[] = [];
@@ -36,7 +36,7 @@ export class Pages {
     return this.errors.splice(0);
   }
 
-  /** Declares a test whose error also tells what the open pages show. */
+  /** Declares a test whose error also describes the open pages. */
   test(name: string, body: () => Promise<void>): void {
     test(name, async () => {
       try {
@@ -56,7 +56,7 @@ export class Pages {
     return (await Promise.all(texts)).join('\n');
   }
 
-  /** Opens a page in a browser context of its own, which shares no storage with others. */
+  /** Opens a page in its own browser context, which shares no storage with other contexts. */
   readonly open = async (address: string, options: BrowserContextOptions = {}): Promise<Page> => {
     // The machine's own language may not be a valid language tag.
     const context = await this.browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });

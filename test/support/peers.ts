@@ -8,7 +8,7 @@ const root = join(__dirname, '..', '..');
 const programs = join(root, 'test', 'peers', 'programs');
 const run = promisify(execFile);
 
-/** A program of test/peers/programs, and the registry's packages that it needs. */
+/** A program of test/peers/programs, and the packages that it needs from the registry. */
 export interface Peer {
   /** The program's file name, or its folder if it is in Go. */
   readonly program: string;
@@ -21,11 +21,11 @@ export interface Peer {
  *
  * @param env environment variables of the program, in addition to PATH and HOME
  * @returns the JSON that it prints
- * @throws with its output, when it fails
+ * @throws with its output if it fails
  */
 export async function runPeer(peer: Peer, env: Readonly<Record<string, string>>): Promise<unknown> {
   const [command, ...args] = commandOf(peer);
-  // Do not pass on the machine's proxies and credentials, which are no part of a peer's settings.
+  // Do not pass on the machine's proxies and credentials, which are not part of a peer's settings.
   const { stdout } = await run(command!, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
@@ -54,7 +54,7 @@ function commandOf({ program, packages }: Peer): string[] {
         ...packages,
       ]);
     });
-    // Copy the module, because it finds packages from the folder that it lies in.
+    // Copy the module, because it finds packages in the folder that it is in.
     cpSync(join(programs, program), join(folder, program));
     return [process.execPath, join(folder, program)];
   }

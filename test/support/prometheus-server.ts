@@ -102,7 +102,7 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * Encodes a remote write 1.0 message. It is written by hand, because a NaN loses its bits when it becomes a
+ * Encodes a remote write 1.0 message. It is written without a library, because a NaN loses its bits when it becomes a
  * number.
  */
 function writeRequest(store: MemorySampleStore): Uint8Array {

@@ -1,5 +1,5 @@
 /**
- * Generates PromQL by its grammar, with arguments of the right types. It uses few names and values, so that
+ * Generates PromQL from its grammar, with arguments of the right types. It uses few names and values, so that
  * expressions find and match series.
  */
 
@@ -21,7 +21,7 @@ const MINUTES: Lengths = {
   offsets: ['1m', '-30s', '0s', '(1m * 2)', '5m'],
   steps: ['', '30s', '1m', '17s'],
 };
-/** Lengths that rollups of hours and days can answer, and a few others. */
+/** Durations that rollups of hours and days can answer, and a few others. */
 export const HOURS: Lengths = {
   ranges: ['1h', '1h', '2h', '3h', '1d', '24h', '90m', '1h * 2'],
   offsets: ['1h', '1d', '-1h', '0s', '(1h * 2)', '30m'],
@@ -32,7 +32,7 @@ const EXACT_FUNCTIONS = (
   'abs absent ceil floor sgn sort sort_desc sqrt timestamp deg rad day_of_month day_of_week day_of_year days_in_month ' +
   'hour minute month year round'
 ).split(' ');
-/** Functions whose last digit depends on the library. The error grows in further computations. */
+/** Functions whose last digit depends on the library. Further computations would increase the difference. */
 const ROUNDED_FUNCTIONS =
   'exp ln log10 log2 acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh'.split(' ');
 const RANGE_FUNCTIONS = (
@@ -209,7 +209,7 @@ export class PromqlExpressions {
   }
 }
 
-/** Returns a text with a few characters added, removed or replaced. */
+/** Returns the expression with a few characters added, removed or replaced. */
 export function mutated(text: string, random: () => number): string {
   const characters = [...text];
   const alphabet = '()[]{},"\'`=!~<>+-*/%^@:.#0159eExmsabyon \n\\_😀';

@@ -55,8 +55,8 @@ const OPTIONS: QueryOptions = {
 };
 
 /**
- * Patterns of errors that features cause which are behind flags, need data that is not stored, or have
- * another default here, each with the reason for skipping the case.
+ * Patterns of errors, each with the reason for skipping the case. The features that cause them are behind flags, need
+ * data that is not stored, or have a different default here.
  */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/experimental and not supported/, 'experimental feature'],
@@ -65,7 +65,7 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 class Histograms extends RolledStore {
-  /** Series of native histograms or with start timestamps, whose samples are not kept. */
+  /** Series of native histograms and series with start timestamps, whose samples are not stored. */
   readonly native: Labels[] = [];
   wasTouched = false;
 

@@ -27,9 +27,9 @@ interface MixSource {
 const ANY = ['lines', 'remoteWrite', 'remoteWrite2', 'otlpJson', 'otlpProtobuf'] as const;
 
 /**
- * Posts random samples of the same sources for several tenants, in random protocols and cut anywhere.
- * Compares everything that is stored with what was posted. Requests go one after the other, so that one
- * instance of post takes them all.
+ * Posts random samples of the same sources for several tenants, in random protocols and divided at random. Compares
+ * everything that is stored with what was posted. Requests are sent one after the other, so that one instance of post
+ * takes them all.
  */
 export class ProtocolMix {
   private readonly startS = Math.floor(Date.now() / 1000) - TIMES - 60;
@@ -45,7 +45,10 @@ export class ProtocolMix {
     this.tenants = tenants.map((tenant, i) => new TenantOfMix(tenant, sources[i]!));
   }
 
-  /** @param sources number of sources of all tenants together; each tenant has the same ones */
+  /**
+   * @param sources number of sources of all tenants together; each tenant has an equal share, and all have the same
+   *   ones
+   */
   static async of(tenants: readonly MixTenant[], sources: number, random: Random): Promise<ProtocolMix> {
     const count = Math.ceil(sources / tenants.length);
     const clients = tenants.map(({ url, apiKey }) => new Client(url, apiKey));
@@ -194,7 +197,7 @@ interface SourceOfMix {
   readonly tenant: TenantOfMix;
   readonly number: number;
   readonly source: MixSource;
-  /** The value last posted, by series and time; NaN where none was. */
+  /** The value last posted for each series and time, or NaN if there is none. */
   readonly values: Float64Array;
 }
 
@@ -203,7 +206,7 @@ class TenantOfMix {
   readonly url: string;
   readonly apiKey: string;
   readonly sources: readonly SourceOfMix[];
-  /** Number of values so far. Each sample gets another value. */
+  /** Number of values so far. Each sample gets a different value. */
   values = 0;
 
   constructor({ name, url, apiKey }: MixTenant, sources: readonly MixSource[]) {
@@ -226,7 +229,8 @@ function sourceOf(s: number, size: number): MixSource {
       return { selector: `{service="svc${s}"}`, series, encodings: ['mackerelService', ...ANY] };
     }
     case 2: {
-      // Its source is all of its labels except the name. A source of few series may share groups with others.
+      // The source of a series is all of its labels except the name. A source of few series may share groups with
+      // others.
       const series = seriesOf(
         [
           ['sensor', `s${s}`],

@@ -8,7 +8,7 @@ interface Shape {
   readonly lengthMs: number;
   readonly everyMs: number;
   readonly oddness: number;
-  /** The same for one series of each name. */
+  /** Oddness of one series of each name. */
   readonly mostOddness: number;
 }
 

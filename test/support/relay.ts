@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A network between a client and a server, which can be cut or hang. */
+/** A network between a client and a server, which can break or hang. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
@@ -49,13 +49,13 @@ export class Relay {
     for (const socket of this.sockets) socket.unpipe().pause();
   }
 
-  /** Ends {@link hang}. Clients must connect again. */
+  /** Undoes {@link hang}. Clients must connect again. */
   resume(): void {
     this.isHanging = false;
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Passes the next request on, and drops its connection before the answer. */
+  /** Forwards the next request, and drops its connection before the answer. */
   loseNextAnswer(): void {
     this.losesNextAnswer = true;
   }

@@ -14,7 +14,7 @@ export interface ReceiverCase {
 }
 
 type Series = PlainSeries & SeriesExtras;
-/** ms since epoch. */
+/** In ms since epoch. */
 type Time = number;
 
 const labelsOf = (labels: Readonly<Record<string, string>>): PlainLabels => Object.entries(labels);
@@ -274,7 +274,7 @@ export function receiverCases(nowMs: Time): ReceiverCase[] {
   ];
 }
 
-/** Replaces in a message the values that stand for a stale marker. */
+/** In a message, replaces the values that stand for a stale marker. */
 export function withStaleMarkers(message: Uint8Array): Uint8Array {
   const bytes = Buffer.from(message);
   const value = Buffer.alloc(8);

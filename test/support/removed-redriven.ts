@@ -11,7 +11,7 @@ import { until } from './until';
 /**
  * Empties memory, then runs the schedule's steps now, until an object that was redriven is removed.
  *
- * @param key the object's key. Its entry is made a minute older, for which it would stay otherwise
+ * @param key the object's key. Its entry is made a minute older, the time for which it would otherwise stay
  */
 export async function removeRedriven(functions: Functions, stores: Stores, key: string): Promise<void> {
   await drain(functions, () => {});

@@ -28,7 +28,7 @@ export interface GeneratedRequest {
   readonly body: string | undefined;
 }
 
-/** Meaningful values, by the name of a parameter or property; the first is drawn most often. */
+/** Meaningful values, keyed by the name of a parameter or property. The first one is drawn most often. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export function operationsOf(document: Json): Operation[] {
@@ -47,7 +47,7 @@ export function operationsOf(document: Json): Operation[] {
   );
 }
 
-/** Text that has broken programs before. */
+/** Strings that have broken programs before. */
 const oddText = fc.oneof(
   fc.constantFrom(
     '',
@@ -208,7 +208,7 @@ const rawBody = fc.constantFrom(
   'true',
 );
 
-/** Line protocol, or nearly so. */
+/** Line protocol, or something similar. */
 const lines = fc
   .array(
     fc
@@ -234,7 +234,7 @@ const lines = fc
   )
   .map((all) => all.join('\n').toWellFormed());
 
-/** A rule group in YAML, or nearly so. */
+/** A rule group in YAML, or something similar. */
 const ruleGroup = fc
   .tuple(
     fc.constantFrom(
@@ -314,7 +314,7 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
     parameters.forEach(({ name, in: place }, i) => {
       const value = chosen[i];
       if (place === 'path') {
-        // An empty segment would make the path another one.
+        // An empty segment would change the path.
         path = path.replace(`{${name}}`, () => escaped(value === undefined ? 'none' : value) || 'none');
       } else if (value !== undefined) {
         for (const one of [value].flat()) query.push(`${name}=${escaped(one)}`);

@@ -15,9 +15,9 @@ import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 /** Keeps samples in memory. Answers with points of rolled-up days where a query allows them. */
 export class RolledStore implements SampleStore {
   readonly memory = new MemorySampleStore();
-  /** What was asked for. */
+  /** The requests that were made. */
   readonly reads: unknown[] = [];
-  /** Number of points that stood for samples, of series and read. */
+  /** Number of points of rollups that were read in place of samples, over all series and reads. */
   points = 0;
   private readonly objects = new Map<string, NonNullable<ReturnType<typeof written>>>();
 

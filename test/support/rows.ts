@@ -3,7 +3,7 @@ import { InvalidSeriesError, type SeriesDictionary } from '../../shared/dictiona
 import type { SourceRow, SourceRows } from '../../shared/dictionary/series-source';
 import type { Labels } from '../../shared/model/labels';
 
-/** Series that are named by the JSON of their labels, in any order. */
+/** Series whose names in the row are the JSON of their labels, in any order. */
 export class JsonSeries extends EncodedSeries {
   constructor(dictionary: SeriesDictionary) {
     super(dictionary, (bytes, start, end) => {
@@ -19,7 +19,7 @@ export class JsonSeries extends EncodedSeries {
   }
 }
 
-/** A row of some series, given by their labels, with the bits of their values. */
+/** A row of several series, given by their labels, with the bits of their values. */
 export function rowOfSeries(
   dictionary: SeriesDictionary,
   timestamp: number,

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 const root = join(__dirname, '..', '..');
 
-/** Keeps compiled modules, so that the next process of the same sources need not compile them. */
+/** Keeps compiled modules, so that the next process with the same sources need not compile them. */
 export const COMPILED = join(root, '.local', 'compiled');
 
 /** Starts a program of the folder `scripts`, such as `soak`. */
@@ -14,7 +14,7 @@ export function spawnScript(
   args: readonly string[],
   { env = process.env, ...options }: SpawnOptions = {},
 ): ChildProcess {
-  // The program tsx would start a second process.
+  // The program tsx would start a second process, so use the loader itself.
   const command = ['--import', 'tsx', join(root, 'scripts', `${name}.ts`), ...args];
   return spawn(process.execPath, command, {
     ...{ cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, NODE_COMPILE_CACHE: COMPILED } },

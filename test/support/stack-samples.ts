@@ -10,8 +10,8 @@ import { Querier } from '../../shared/query/select';
 import type { LocalStack } from './local-stack';
 
 /**
- * Samples by series and time. Each value is its eight bytes in hex, most significant first, because JSON
- * cannot carry the bits of a NaN.
+ * Samples keyed by series and time. Each value is its eight bytes in hex, most significant first, because JSON cannot
+ * represent the bits of a NaN.
  */
 export type SampleBits = ReadonlyMap<string, ReadonlyMap<number, string>>;
 

@@ -9,7 +9,7 @@ export interface StoreAddresses {
   readonly bucket: string;
 }
 
-/** Looks into the three tiers with the stores' own clients, without our code. */
+/** Looks into the three tiers with the clients of the stores, without our own code. */
 export class Stores {
   readonly redis: Redis;
   readonly dynamodb: DynamoDBClient;

@@ -51,7 +51,7 @@ export interface Tiers {
   readonly warm: WarmTier;
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
-  /** Another instance's catalogue, with empty caches. */
+  /** The catalogue of another instance, with empty caches. */
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
   readonly directory: ArchiveDirectory;
@@ -152,7 +152,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
   const asFunction = {
     ...aws,
     credentials: { ...aws.credentials, sessionToken: 'tiers' },
-    // The SDK's own delays between retries would take most of a test's time.
+    // The default delays between the SDK's retries would take most of a test's time.
     retryStrategy: new ConfiguredRetryStrategy(RETRIES, RETRY_MS),
   };
   const dynamodb = new DynamoDBClient(asFunction);
@@ -209,7 +209,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
           }
           return found;
         } catch (error) {
-          // The object was replaced after it was listed. The listing has its successor.
+          // The object was replaced after it was listed. Its successor is in the listing.
           if (!(error instanceof NoSuchKey)) throw error;
         }
       }

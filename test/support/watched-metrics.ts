@@ -1,7 +1,7 @@
 import { METRIC_NAMESPACE } from '../../shared/platform/names';
 import type { Resource, Synthesized } from '../infra/synthesize';
 
-/** Writes a metric as `namespace name dimension=value,...`, dimensions ordered by name. */
+/** Writes a metric as `namespace name dimension=value,...`, with the dimensions in order of their names. */
 export function metricText(
   namespace: string,
   name: string,
@@ -11,7 +11,7 @@ export function metricText(
   return `${namespace} ${name} ${pairs.sort().join(',')}`;
 }
 
-/** Lists every metric of our own that a template's alarms and dashboard look at. */
+/** Lists every metric of our own that a template's alarms or dashboard use. */
 export function watchedMetrics(stack: Synthesized): string[] {
   const found = [
     ...stack.properties('AWS::CloudWatch::Alarm').flatMap(metricsOfAlarm),
@@ -36,7 +36,7 @@ function metricsOfAlarm(alarm: Resource['Properties']): string[] {
 function metricsOfDashboard(stack: Synthesized): string[] {
   const { DashboardBody } = stack.only('AWS::CloudWatch::Dashboard');
   const parts: unknown[] = DashboardBody['Fn::Join'][1];
-  // Values that are known only at deployment are parts of strings. No metric of ours has one.
+  // Values that are known only at deployment are parts of strings. None of our metrics has one.
   const body = JSON.parse(parts.map((part) => (typeof part === 'string' ? part : 'token')).join(''));
   return body.widgets
     .flatMap(({ properties }: Resource['Properties']) => properties.metrics ?? [])

@@ -15,7 +15,7 @@ interface Run {
   readonly breaks?: readonly string[];
 }
 
-/** Ends a run of integration tests that left these journals. */
+/** Ends a run of the integration tests, which left these journals. */
 function endOf({ used, allowed, function: name = 'heterotsdb-local-query', ...run }: Run) {
   const dir = temporaryDir();
   const worker = join(dir, '1');

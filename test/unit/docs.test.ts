@@ -129,8 +129,8 @@ function anchorsOf(text: string): Set<string> {
 }
 
 /**
- * Paths of documents and code in a text. A path that begins with a slash is an address, and one with a
- * placeholder is an example; neither is returned.
+ * Returns the paths of documents and code in a document. Omits paths that begin with a slash, which are addresses, and
+ * paths with a placeholder, which are examples.
  */
 function pathsIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w/.*-])[\w.][\w./-]*\.(?:md|tsx?|mjs|cjs|py)\b(?![\w(*])/g)].map(
@@ -144,7 +144,7 @@ function exists(path: string, from: string): boolean {
   return files.some((file) => file === path || file.endsWith(`/${path}`));
 }
 
-/** Comments of a source, one text each. */
+/** The comments of a source, one string each. */
 function commentsOf(file: string): string[] {
   const text = read(file);
   if (file.endsWith('.py')) return [...text.matchAll(/"""(.*?)"""|#(.*)$/gms)].map(([comment]) => comment);
@@ -201,7 +201,7 @@ function hasOption(prefix: string, flag: string): boolean {
   );
 }
 
-/** Names such as `drain` and `tenants create`, with the file that defines each. */
+/** Command names such as `drain` and `tenants create`, each with the file that defines it. */
 function operatorCommands(): Map<string, string> {
   const commands = new Map<string, string>();
   for (const file of sources.filter((name) => /^scripts\/ops[./]/.test(name))) {

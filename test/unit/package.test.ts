@@ -26,7 +26,7 @@ test('packages that functions bundle are listed under dependencies', () => {
       [...readFileSync(join(root, file), 'utf8').matchAll(imports)].map(([, name]) => name!),
     ),
   );
-  // Only types are imported from it, and its types are a package of their own.
+  // Only types are imported from it, and its types are a separate package.
   imported.delete('aws-lambda');
   expect([...imported].filter((name) => !(name in dependencies))).toEqual([]);
 });

@@ -28,7 +28,7 @@ const RULES = `
     for: 2m
 `;
 
-/** A group that is advanced over stored samples; its results are stored as the stream would. */
+/** A group that is advanced over stored samples. Its results are stored as the stream would store them. */
 class Run {
   readonly store = new MemorySampleStore();
   state: RuleGroupState | undefined;
@@ -91,7 +91,7 @@ class Run {
     return advanced;
   }
 
-  /** State and labels' `job` of each alert. */
+  /** The state of each alert, with its label `job`. */
   alerts(): string[] {
     return this.state!.rules.flatMap(({ alerts }) =>
       alerts.map(({ state, labels }) => `${state} ${labelValue(labels, 'job')}`),
@@ -99,7 +99,7 @@ class Run {
   }
 }
 
-/** The samples of a series, by the minute of their tick. */
+/** The samples of a series, indexed by the minute of their tick. */
 function samplesOf(advanced: AdvancedRuleGroup | undefined, name: string): (number | 'stale')[][] {
   const found = advanced!.series.filter(({ labels }) => labelValue(labels, METRIC_NAME) === name);
   return found.flatMap(({ timestamps, values }: SampleColumns) => {
@@ -162,7 +162,7 @@ test('ticks missed in an outage are evaluated later: no hole, and `for` counts t
   const advanced = await late.at(25);
   expect(advanced).toMatchObject({ ticks: 25, skipped: 0, hasMore: false, isLate: false });
   expect(samplesOf(advanced, 'job:load:sum')).toEqual(Array.from({ length: 25 }, (_, i) => [i + 1, 21 + i]));
-  // Only the present state is told, not what happened during the outage.
+  // Only the current state is reported, not what happened during the outage.
   expect(saidOf(advanced)).toEqual(['firing']);
   expect(late.state!.rules).toEqual(timely.state!.rules);
   expect(await late.store.select([], { fromMs: 0, toMs: Infinity })).toEqual(

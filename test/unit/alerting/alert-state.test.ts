@@ -18,7 +18,7 @@ const found = (instance = 'a', value = 1) => ({
   value,
 });
 
-/** Runs a rule over ticks of a minute. A tick is the value that it finds, or undefined. */
+/** Runs a rule over one tick a minute. A tick is given as the value that the rule finds, or undefined. */
 function run(timing: AlertTiming, ticks: readonly (number | undefined)[]): (Alert | undefined)[] {
   let alerts: Alert[] = [];
   return ticks.map((value, i) => {

@@ -19,7 +19,7 @@ const RULES = `groups:
     annotations: { summary: "{{ $labels.job }} is at {{ $value }}" }
 `;
 
-/** The stored samples: values of `load`, one a minute. */
+/** The stored samples: one value of `load` a minute. */
 function stored(values: readonly number[]): MemorySampleStore {
   const store = new MemorySampleStore();
   for (const [i, value] of values.entries()) store.add(LOAD, i * MINUTE, value);
@@ -48,7 +48,7 @@ async function run(
   return { ...result, parts };
 }
 
-/** What a rule recorded: minutes and values, `end` for a stale marker. */
+/** The samples that a rule recorded: minute and value, or `end` for a stale marker. */
 function recordedIn(parts: readonly BacktestPart[], wanted: Labels): (readonly [number, number | 'end'])[] {
   return parts
     .flatMap(({ recorded }) => recorded)

@@ -2,7 +2,7 @@ import { dueTicks } from '../../../shared/alerting/due-ticks';
 
 const MINUTE = 60;
 
-/** Times in seconds; `now` 3 s after a minute has begun. */
+/** Times are in seconds. `now` is 3 s after a minute has begun. */
 test.each([
   { name: 'a new group begins with the newest tick', done: undefined, due: [6000] },
   { name: 'the next tick is due once it has begun', done: 5940, due: [6000] },

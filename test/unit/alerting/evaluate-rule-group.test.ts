@@ -27,7 +27,7 @@ class GroupRun {
     }
   }
 
-  /** Returns what the tick wrote, as text. */
+  /** Returns as strings what the tick wrote. */
   async tick(minute: number): Promise<string[]> {
     const written: string[] = [];
     const context = {

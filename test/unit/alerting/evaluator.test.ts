@@ -77,7 +77,7 @@ test('the stream has the samples of a tick before the tick is committed', async 
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 1, lagMs: 0 });
   expect(events).toEqual(['write g 10', 'commit g 10']);
-  // A second trigger finds the tick done.
+  // A second trigger finds that the tick is done.
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 0 });
   expect(events).toHaveLength(2);
 });

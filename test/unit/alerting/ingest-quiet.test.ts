@@ -1,7 +1,7 @@
 import { ingestQuiet, type QuietPeriod } from '../../../shared/alerting/ingest-quiet';
 
 const MINUTE_MS = 60_000;
-/** Number of samples by minute. `now` is minute 100, and the last count is that of the minute before. */
+/** Number of samples of each minute. `now` is minute 100, and the last count is that of minute 99. */
 const minutes = (...counts: readonly number[]) =>
   new Map(counts.map((count, i) => [100 - counts.length + i, count]));
 const usual = (count: number) => Array<number>(20).fill(count);

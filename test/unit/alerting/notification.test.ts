@@ -53,7 +53,7 @@ test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: 
       [state, firedAtMs, resolvedAtMs, reason].filter((each) => each !== undefined),
     ),
   ).toEqual(said);
-  // Once told, a transition is not told again.
+  // After its notification, a transition is not reported again.
   expect(transitionsOf(rule, next, alerts, { tickMs: 7_000 }).notifications).toEqual([]);
 });
 

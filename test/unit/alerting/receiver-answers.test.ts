@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { DeliveryError, postOutside } from '../../../shared/alerting/post-outside';
 
 /**
- * Whatever a receiver's server answers, the request ends in time, it succeeds or fails, and no error repeats
- * the answer's text.
+ * Whatever a receiver's server answers, the request ends in time, and either succeeds or fails. No error repeats the
+ * answer's text.
  */
 describe('the answer of a receiver', () => {
   let server: Server;
@@ -27,7 +27,7 @@ describe('the answer of a receiver', () => {
   });
 
   const LIMIT_MS = 300;
-  /** @returns undefined when the receiver took the request */
+  /** @returns undefined when the receiver accepted the request */
   const failureOf = async (): Promise<unknown> => {
     const startedMs = performance.now();
     const failure = await postOutside({ url, json: '{}' }, true, LIMIT_MS).then(

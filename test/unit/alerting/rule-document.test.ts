@@ -32,7 +32,7 @@ test('a group is returned as it was written: expressions byte for byte, absent f
     ['__proto__', 'kept'],
     ['summary', '{{ $value }}'],
   ]);
-  // A YAML number is kept as the text of an expression.
+  // A YAML number is kept as the string of an expression.
   expect(one).toEqual({ record: 'job:one', expr: '1' });
   expect(bare).toEqual({ alert: 'Bare', expr: 'up == 0' });
   const stored = JSON.parse(JSON.stringify(document));

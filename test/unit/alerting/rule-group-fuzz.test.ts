@@ -62,7 +62,7 @@ const group = fc.record(
 );
 
 /**
- * Parses a group. If it is accepted, checks that its stored form gives the same document and the same rules.
+ * Parses a group. If it is accepted, checks that its stored form yields the same document and the same rules.
  *
  * @returns whether it was accepted
  */

@@ -5,7 +5,7 @@ import { anyCharacter } from '../../support/any-text';
 
 const RUNS = { numRuns: 2_000 };
 
-/** Pieces of templates, most of which mean something. */
+/** Parts of templates, most of which are valid. */
 const piece = fc.oneof(
   fc.constantFrom(
     ...['{{', '}}', '{{-', '-}}', '{{ end }}', '{{ else }}', '{{ $value }}', '{{ . }}', '{{ $labels.job }}'],

@@ -13,7 +13,7 @@ import { warmKeys } from '../../../shared/platform/keys';
 const groupOf = (name: string) => name.padEnd(27, '0');
 const sortKey = (name: string, windowStart = 0) =>
   warmKeys.sort({ group: groupOf(name), windowStart, layer: 0, startMs: windowStart });
-/** `{ a: '1' }`: the warm item of group a has the revision 1. */
+/** `{ a: '1' }` means that the warm item of group a has the revision 1. */
 const revisions = (items: Readonly<Record<string, string>>) =>
   new Map(Object.entries(items).map(([name, revision]) => [sortKey(name), revision]));
 
@@ -23,7 +23,7 @@ interface Stored {
   readonly deleted?: number;
 }
 
-/** @param held the warm items that the part's object holds */
+/** @param held the warm items that the object of the part contains */
 function factsOf(
   warm: Readonly<Record<string, string>>,
   held: Readonly<Record<string, string>> = {},

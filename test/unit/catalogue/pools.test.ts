@@ -20,7 +20,7 @@ const device = (i: number): Labels => labelsOf(['device', `d${i}`]);
 /** Labels of a source, and the names of its series. */
 type Posted = readonly [source: Labels, names: readonly string[]];
 
-/** The dictionary of each instance of post, by the instance's pools. */
+/** The dictionary of each instance of `post`, keyed by the instance's pools. */
 const dictionaries = new WeakMap<Pools, SeriesDictionary>();
 
 async function assigned(pools: Pools, posted: readonly Posted[]): Promise<SourceRows[]> {
@@ -33,7 +33,7 @@ async function assigned(pools: Pools, posted: readonly Posted[]): Promise<Source
   return sources;
 }
 
-/** The table, in memory. */
+/** The table of places, in memory. */
 class Places {
   finds = 0;
   constructor(readonly places = new Map<Id, Id>()) {}
@@ -82,7 +82,7 @@ describe('pools', () => {
   test('are those of the instance that wrote first', async () => {
     const places = new Places();
     const first = await poolsOf(new Pools(places), request(20));
-    // Another instance gets the same sources and 20 more, in reverse order.
+    // Another instance receives the same sources and 20 more, in reverse order.
     const others = await poolsOf(new Pools(places), request(40).toReversed());
     expect(others.toReversed().slice(0, 20)).toEqual(first);
   });

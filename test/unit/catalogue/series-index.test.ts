@@ -103,7 +103,7 @@ test('a slow expression over many long values ends when the time is up', () => {
   // One value takes 900 instructions for each of its 1,000 characters. The search stops after a few of the
   // 500 values.
   expect(steps / (900 * 1_000)).toBeLessThan(10);
-  // The query's other selectors stop, too.
+  // The other selectors of the query stop, too.
   expect(() => budget.check()).toThrow(expect.objectContaining({ limit: 'time' }));
 });
 

@@ -11,7 +11,9 @@ import {
 
 export const LAYOUT = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 
-/** Everything a block says, values as hexadecimal bits: NaN payloads and zeros' signs count. */
+/**
+ * The whole contents of a block, with values as hexadecimal bits: the payloads of NaNs and the signs of zeros count.
+ */
 export function bitwise(block: Block) {
   return {
     layout: Buffer.from(block.layout).toString('hex'),
@@ -68,7 +70,7 @@ export const anyVersion: fc.Arbitrary<Version> = fc.record({
   sequence: fc.oneof(fc.bigInt({ min: 0n, max: 3n }), fc.bigInt({ min: 0n, max: 2n ** 448n - 1n })),
 });
 
-/** Only a few distinct versions, so that equal ones occur. */
+/** Few distinct versions, so that equal ones occur. */
 const fewVersions: fc.Arbitrary<Version> = fc.record({
   arrivalMs: fc.integer({ min: 0, max: 2 }),
   sequence: fc.constantFrom(0n, 1n, 2n ** 185n + 3n),

@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 const START_MS = 1_700_000_040_000;
 const sameVersion = { arrivalMs: START_MS, sequence: 0n };
 
-/** A block of whole columns, one row a minute, one version. */
+/** A block of complete columns, with one row a minute and one version. */
 function blockOf(...columns: (readonly number[] | Float64Array)[]): Block {
   const rows = columns[0]?.length ?? 0;
   return {
@@ -30,7 +30,7 @@ function blockOf(...columns: (readonly number[] | Float64Array)[]): Block {
 }
 
 const sequence = (length: number, of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
-/** Size of a chunk of these values, less that of a chunk of zeros, in bytes. */
+/** Size of a chunk of these values minus that of a chunk of zeros, in bytes. */
 const valueBytes = (values: number[]) =>
   encodeChunk(blockOf(values)).length - encodeChunk(blockOf(values.map(() => 0))).length;
 
@@ -50,7 +50,8 @@ function zstdOfPoints({ timestamps, columns }: Block): number {
 }
 
 /**
- * Columns that repeat, resemble one another, count, or are noise. Each compressor is the best one for some.
+ * Columns that repeat, resemble one another, count, or are noise. For each compressor, there are columns that it
+ * compresses best.
  */
 const anyShape: fc.Arbitrary<Block> = fc
   .record({

@@ -18,7 +18,10 @@ export function noise(seed: number): () => number {
   };
 }
 
-/** Version of a post of a minute: it arrives soon after, and its sequence number is like one of Kinesis. */
+/**
+ * Version of the post of a minute. The post arrives soon after the minute, and its sequence number looks like one of
+ * Kinesis.
+ */
 export function kinesisVersion(minute: number): Version {
   const arrivalMs = START_MS + minute * MINUTE_MS + 300 + ((minute * 7919) % 1500);
   const counter = 1_734_642_199n + BigInt(minute * 2121 + ((minute * 31) % 17));
@@ -30,7 +33,7 @@ const backfill: Version = { arrivalMs: START_MS + 86_400_000, sequence: kinesisV
 
 type Value = number | bigint;
 
-/** Posts of a group, one a minute; a bigint is a value's bits, undefined a value that is missing. */
+/** Posts of a group, one a minute. A bigint gives the bits of a value; undefined is a missing value. */
 function posts(
   columns: readonly ((minute: number) => Value | undefined)[],
   versionOf: (minute: number) => Version = () => backfill,
@@ -58,7 +61,7 @@ const one = (column: (minute: number) => Value | undefined, rows = ROWS): Block 
 
 const STALE = 0x7ff0000000000002n;
 
-/** Functions, so that each block gets new noise and none depends on another. */
+/** These are functions, so that each block gets new noise and none depends on another. */
 export const exampleBlocks: Readonly<Record<string, () => Block>> = {
   empty: () => gather(3, []),
   'no-series': () => gather(0, []),
@@ -147,8 +150,8 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
       1,
       posts([(m) => m], (m) => ({ arrivalMs: 2 ** 47 - 1000 * m, sequence: 3n ** BigInt(220 - m) })),
     ),
-  // Sequence numbers order these rows differently than arrival times do. One row has two versions for equally
-  // many values.
+  // Sequence numbers order these rows differently than arrival times do. One row has two versions, each for the same
+  // number of values.
   'disordered-arrivals': () => {
     const versionOf = (m: number) => ({
       arrivalMs: START_MS + 1000 * (m ^ 3),
@@ -171,8 +174,8 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     return gather(4, [...live, late[20]!, late[41]!]);
   },
   solid: () => {
-    // Columns that are equal but for a few cells. zstd over all columns uses that; encoding each column by
-    // itself cannot.
+    // Columns that are equal except for a few cells. zstd over all columns uses that; encoding each column by itself
+    // cannot.
     const random = noise(11);
     const shared = Array.from({ length: ROWS }, () => random());
     return gather(

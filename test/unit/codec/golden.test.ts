@@ -50,7 +50,7 @@ const exampleFrames: Readonly<Record<string, Frame>> = {
   },
 };
 
-/** The bytes of a golden file, and their meaning from the JSON file of the same name. */
+/** The bytes of a golden file, and their meaning, read from the JSON file of the same name. */
 function golden(name: string, bytes: () => Uint8Array, meaning: () => unknown) {
   const path = join(folder, name);
   if (!existsSync(path)) {

@@ -81,7 +81,7 @@ function expectWellFormed({ timestamps, versions, rowVersions, columns }: Block)
 /**
  * Reads the whole chunk and some of its series.
  *
- * @returns undefined when the chunk is refused as corrupt; any other error fails the test
+ * @returns undefined when the chunk is rejected as corrupt; any other error fails the test
  */
 function read(bytes: Uint8Array): Block | undefined {
   try {

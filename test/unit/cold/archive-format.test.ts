@@ -125,7 +125,7 @@ describe('an archive object', () => {
       block: { timestamps: Float64Array.of(10, 20), columns: [{ values: Float64Array.of(10, 20) }] },
     });
     expect((await reader.read(second!, selection))!.block.timestamps).toEqual(Float64Array.of(30));
-    // A chunk of the group that lacks the series gives no block.
+    // A chunk of the group that lacks the series yields no block.
     expect(await reader.read(second!, { ...selection, wanted: memory })).toBeUndefined();
     expect(await reader.warm()).toEqual({ 'g1#0#0': 'revision' });
   });

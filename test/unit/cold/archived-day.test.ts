@@ -25,7 +25,7 @@ const ONE: DayCommit = { announcements: 4, atMs: 1_795_459_200_000, parts: [part
 const SECOND = part('mN3pQ6sT9vW', groupIdOf('abcdefghijklmnopqrstuv', 2, 1), '"fedcba98-2"');
 const TWO: DayCommit = { ...ONE, parts: [...ONE.parts, SECOND] };
 
-/** Version 1 as the first release wrote it. */
+/** Version 1, as the first release wrote it. */
 const GOLDEN =
   '1 4fea369a2ab5784d 4 1795459200000 3-aB3dE6gH9jK 0123456789abcdef0123456789abcdef 1234567 144000 ';
 

@@ -6,7 +6,7 @@ import { ANSWERING, type CallTimes } from '../../../shared/platform/call-time';
 import { callDirectly } from '../../../shared/platform/direct-call';
 
 const HOUR_MS = 3_600_000;
-/** Bounds too long to end a call. Each test sets the one bound that it is about. */
+/** Limits too long to end a call. Each test sets the one limit that it is about. */
 const UNBOUNDED: CallTimes = { connectMs: HOUR_MS, attemptMs: HOUR_MS, totalMs: HOUR_MS, commandMs: HOUR_MS };
 const MAX_ATTEMPTS = 3;
 

@@ -10,7 +10,7 @@ import { parseSettings } from '../../../shared/platform/settings';
 const units = (used: Partial<Record<Unit, number>>) => used;
 const nothing = { ms: 100, units: units({}) };
 
-/** A run in round figures: 1 M samples, and records of one put unit each. */
+/** A run with round figures: 1 M samples, and records of one put unit each. */
 const measured: MeasuredUnits = {
   load: { hosts: 10, metrics: 100, partitions: 10, looksUpHosts: true },
   posts: [
@@ -104,7 +104,7 @@ describe('the cost of a load', () => {
     ['52.56 M invocations and 2.628 M GB-s of the ingester', lines.ingester, 45.55],
     ['26.28 M GB-s of the flusher', lines.flusher, 350.4],
     ['5.256 M GB-s of the archiver', lines.archiver, 70.08],
-    // 2,628 M windows of 1,170 bytes and keys of 230, rounded up: 1.867 units each. 262.8 M of the ingester.
+    // 2,628 M windows of 1,170 bytes and keys of 230, rounded up: 1.867 units each. 262.8 M units are the ingester's.
     ['5,170 M write units at $0.625', lines['warm writes'], 3231.11],
     // The measured run took 2,000 units for a million samples. 600,000 hosts are looked up each hour: 438 M.
     ['5,694 M read units at $0.125', lines['warm reads'], 711.75],

@@ -83,6 +83,6 @@ test.each<{ name: string; partitions: number; busiest?: BusiestDay; advised: num
   },
 ])('$name', ({ partitions, busiest, advised, because }) => {
   expect(advisePartitions(partitions, busiest)).toEqual({ advised, because });
-  // Once followed, the advice does not change.
+  // When the advice was followed, it does not change.
   expect(advisePartitions(advised, busiest).advised).toBe(advised);
 });

@@ -1,7 +1,7 @@
 import { type MeasuredRules, rulesLine } from '../../../shared/cost/rule-cost';
 
 describe('the cost of rules', () => {
-  /** Each evaluation takes 1024 MB for 10 ms and a tenth of a write unit. */
+  /** Each evaluation uses 1024 MB for 10 ms, and a tenth of a write unit. */
   const measured: MeasuredRules = {
     rules: 100,
     ticks: 2,

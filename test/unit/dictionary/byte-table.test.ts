@@ -2,14 +2,17 @@ import { ByteTable, byteHash } from '../../../shared/dictionary/byte-table';
 
 const tableOf = () => new ByteTable(() => {});
 
-/** Finds the entry of a text, or adds it. The bytes lie in the middle of a buffer, as in a request. */
+/** Finds the entry of a string, or adds it. The bytes lie in the middle of a buffer, as in a request. */
 function findOrAdd(table: ByteTable, text: string | Buffer, value = 0, scope = 0, part = 0): number {
   const bytes = Buffer.concat(['..', text, '...'].map((each) => Buffer.from(each)));
   const end = bytes.length - 3;
   return table.find(bytes, 2, end, scope, part) || table.add(bytes, 2, end, value, scope, part);
 }
 
-/** Two texts of equal hash: one differs in the highest bit of a word, and the next word makes up for that. */
+/**
+ * Two strings with equal hashes. One differs in the highest bit of a word, and a difference in the next word cancels
+ * that.
+ */
 function pairOfEqualHash(): [Buffer, Buffer] {
   const made = Buffer.from('aaaaaaaaaaaa');
   const other = Buffer.from(made);
@@ -61,7 +64,7 @@ describe('the table of bytes', () => {
   });
 
   test('finds only a few of many entries of equal hash again, and all entries of other hashes', () => {
-    // Five parts, each one of two texts of equal hash: 32 texts of equal hash.
+    // Five parts, each one of two strings with equal hashes, make 32 strings with equal hashes.
     const texts = Array.from({ length: 32 }, (_, i) =>
       Buffer.concat(Array.from({ length: 5 }, (_, bit) => pairOfEqualHash()[(i >> bit) & 1]!)),
     );
@@ -69,7 +72,7 @@ describe('the table of bytes', () => {
     const table = tableOf();
     const entries = texts.map((text) => findOrAdd(table, text));
     const other = findOrAdd(table, 'another');
-    // Look them up in reverse order, so that none is found as the one expected next.
+    // Look them up in reverse order, so that none is found because it is the one expected next.
     const found = texts.toReversed().map((text) => table.find(text, 0, text.length));
     expect(found.filter((entry) => entry !== 0).toReversed()).toEqual(entries.slice(0, 8));
     expect(findOrAdd(table, 'another')).toBe(other);

@@ -21,7 +21,7 @@ const tenant = {
 
 const dictionariesOf = (bytes: number) => new SeriesDictionaries({ name: 'series', bytes });
 
-/** Posts a sample of each of `hosts` new hosts, of one series each. */
+/** Posts a sample from each of `hosts` new hosts, which have one series each. */
 function fill(dictionary: SeriesDictionary, prefix: string, hosts: number): void {
   for (let i = 0; i < hosts; i++)
     rowsOf(dictionary, [['host', `${prefix}${i}`]], new Map([[NOW, new Map([['cpu', i]])]]));
@@ -89,7 +89,7 @@ test('a request whose dictionary is forgotten midway writes its own series', () 
   const parsed = influxLines.parse(dictionaries.of(tenant.id), Buffer.from(body.join('\n')), ACCEPTS, {
     precision: 'ms',
   });
-  // Other requests add series while the pools of this one are looked up.
+  // Other requests add series while this one looks up its pools.
   fill(dictionaries.of(tenant.id), 'other', 2_000);
   fill(dictionaries.of(tenant.id), 'another', 2_000);
   expect(dictionaries.of(tenant.id)).not.toBe(parsed.sources[0]![0].dictionary);

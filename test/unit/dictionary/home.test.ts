@@ -6,7 +6,7 @@ import { decodeLayout } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 import { JsonSeries } from '../../support/rows';
 
-/** A home of series that are called by small numbers. */
+/** A home of series that are identified by small numbers. */
 function homeOf() {
   const dictionary = new SeriesDictionary('tenant');
   const json = dictionary.tables(JsonSeries);

@@ -23,7 +23,7 @@ test('a series has one number, whichever bytes and whoever name it', () => {
       () => json.numberOf(seriesOf(i).toReversed()),
       ...(i < 100 ? [fromName] : []),
     ];
-    // Each way of naming a series comes first for some series.
+    // For each way of naming a series, there is a series that is first found in that way.
     const found = Array.from({ length: 2 * all.length }, (_, turn) => all[(i + turn) % all.length]!());
     expect(new Set(found).size).toBe(1);
     return found[0]!;
@@ -50,7 +50,7 @@ test('series that are numbered in one go have the same numbers when others name 
     named.numberAll(named.setOf(seriesOf(100 * i).slice(1)), numbers);
     return [...numbers];
   };
-  // Number so many series that the index grows in between.
+  // Number so many series that the index must grow in between.
   for (let i = 0; i < 20; i++) {
     const first = numbersOf(i);
     expect(first).toEqual(Array.from(names, (_, j) => 100 * i + j + 1));

@@ -8,7 +8,7 @@ import { type Layout, layoutOf } from '../../../shared/model/layout';
 
 const host = sourceOf.host('web1');
 const layoutOfNames = (...names: string[]) => layoutOf(names.map((name) => metricOf(host, name)));
-/** A layout of `series` series. Layouts of different prefixes share no series. */
+/** A layout of `series` series. Layouts with different prefixes share no series. */
 const wide = (prefix: string, series: number) =>
   layoutOfNames(...Array.from({ length: series }, (_, i) => `${prefix}.${i}`));
 
@@ -183,7 +183,7 @@ describe('which layer takes the frames', () => {
 
 describe('which items are put', () => {
   /**
-   * A block of one series with a row each second, from second `from` to before `to`. Its values do not
+   * A block of one series with a row each second, from second `from` until just before `to`. Its values do not
    * compress.
    */
   const blockOf = (from: number, to: number, late: Readonly<Record<number, number>> = {}): Block =>

@@ -3,7 +3,7 @@ import { encodeFrame } from '../../../shared/codec';
 import { callsOf } from '../../../shared/hot/frame-appender';
 import { idBytes, idText } from '../../../shared/model/id';
 
-/** A frame of `series` values in the layout of that number. Its timestamp is `number`. */
+/** A frame of `series` values, in the layout with the number `layout`. Its timestamp is `number`. */
 function frameOf(layout: number, series: number, number: number): Uint8Array {
   return encodeFrame({
     layout: idBytes('test', String(layout)),

@@ -8,7 +8,7 @@ describe('shares of the longest delay', () => {
       );
       expect(shares[0]).toBeGreaterThanOrEqual(0);
       expect(shares.at(-1)).toBeLessThanOrEqual(0.999);
-      // Each share lies near its rank. Shares from random numbers would not.
+      // Each share is close to its rank. Shares from random numbers would not be.
       shares.forEach((share, rank) => {
         expect(Math.abs(share - (rank + 0.5) / count)).toBeLessThan(3 / count + 0.001);
       });

@@ -14,7 +14,7 @@ function event(method: string, path: string, query = '', routeKey = '$default'):
   } as unknown as APIGatewayProxyEventV2;
 }
 
-/** Answers with the route and the path parameters that the handler was given. */
+/** Answers with the route and the path parameters that the handler received. */
 const echo = async (given: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => ({
   statusCode: 200,
   body: JSON.stringify({ routeKey: given.routeKey, pathParameters: given.pathParameters }),

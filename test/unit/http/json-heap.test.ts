@@ -5,9 +5,7 @@ import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../../infra/bundle-options';
 import { temporaryDir } from '../../support/temporary-dir';
 
-/**
- * V8 ends a process whose live objects exceed its heap, however busy the machine is.
- */
+/** V8 kills a process whose live objects exceed its heap, regardless of how busy the machine is. */
 const HEAP = ['--max-old-space-size=64', '--max-semi-space-size=1'];
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;

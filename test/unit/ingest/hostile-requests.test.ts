@@ -18,7 +18,7 @@ const tenant = {
 const dictionary = new SeriesDictionary(tenant.id);
 let bodies = 0;
 
-/** How many different things of a kind a body has: one, a few, or another in each line. */
+/** Number of different things of a kind in a body: one, a few, or a new one in each line. */
 const variety = fc.constantFrom(1, 7, 500, 1_000_000);
 
 const anyBody = fc

@@ -15,11 +15,11 @@ interface Row {
   readonly host?: string;
   readonly at: number;
   readonly values: Readonly<Record<string, number>>;
-  /** Names of series that the row's layout has but that have no value in the row. */
+  /** Names of series that are in the row's layout but have no value in the row. */
   readonly absent?: readonly string[];
 }
 
-/** A batch of records, one for each list of rows; later ones have higher versions. */
+/** A batch of records, one for each list of rows. Later records have higher versions. */
 function batchOf(...records: Row[][]) {
   return records.map((rows, index) => ({
     index,
@@ -96,7 +96,7 @@ describe('reducing a batch', () => {
       const batches = reduceBatch(records, HOUR);
       expect(contents(batches)).toEqual(rows.map((_, i) => `m${i}@${T}=${i}`).sort());
       const frames = batches.flatMap(({ windows }) => windows.flatMap((window) => window.frames));
-      // One frame for each version: that of the corrected half, and that of the rest.
+      // There is one frame for each version: that of the corrected half, and that of the rest.
       expect(frames.length).toBeLessThan(2 + count / 500);
       return leastCpuSeconds(() => void reduceBatch(records, HOUR));
     };
@@ -139,7 +139,7 @@ describe('reducing a batch', () => {
       [{ host: 'queues', at: T, values: { d: 4 }, absent: ['e', 'f'] }],
     );
     reduceBatch(cut, HOUR);
-    // Rows as an instance of post writes them that has not seen the queues' whole rows.
+    // Rows as written by an instance of `post` that has not seen the whole rows of the queues.
     const pieces: Record<string, number>[] = [{ a: 1, b: 2 }, { c: 3 }, { e: 5, f: 6 }, { d: 4 }];
     const [batch] = reduceBatch(
       batchOf(

@@ -3,7 +3,7 @@ import { MalformedBytesError } from '../../../shared/model/bytes';
 
 const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
-/** The error that V8 throws for a buffer that memory has no room for, as an error of Jest's realm. */
+/** The error that V8 throws when there is no memory for a buffer, as an error of Jest's realm. */
 function outOfMemory(): RangeError {
   try {
     new ArrayBuffer(2 ** 53 - 1);

@@ -83,7 +83,7 @@ describe('the result of a function', () => {
   });
 
   test('counts by order in the shard, not by order of text', () => {
-    // As text, 10 is below 9.
+    // Compared as strings, 10 would precede 9.
     expect(doneCount([record('9'), record('10'), record('11')], failing('11', '10'), true)).toBe(1);
   });
 });

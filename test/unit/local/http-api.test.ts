@@ -124,7 +124,7 @@ describe('a request', () => {
   });
 
   test('with an empty query, as agents send it, has no parameters', async () => {
-    // fetch drops an empty query, so the request is written by hand.
+    // fetch drops an empty query, so the request is written byte by byte.
     const { request } = await import('node:http');
     await new Promise((resolve, reject) =>
       request(`${url}`, { path: '/hosts?', method: 'GET' }, (response) =>

@@ -6,7 +6,7 @@ import { until } from '../../support/until';
 const ENTRY_BYTES = 120;
 
 const budget = (bytes: number) => ({ name: 'test', bytes });
-/** A cache with room for `entries` entries. */
+/** A cache that has room for `entries` entries. */
 const ofEntries = (entries: number, ttlMs?: number) =>
   new Cache<number>(budget(entries * (ENTRY_BYTES + 80)), () => 80, ttlMs === undefined ? {} : { ttlMs });
 const held = (cache: Cache<number>, owner: string, count: number) =>
@@ -29,7 +29,7 @@ describe('a cache', () => {
           if (what === 'set') {
             cache.set(`${key}`, bytes, owner);
             map.set(`${owner} ${key}`, bytes);
-            // What was set last is there.
+            // The entry that was set last is there.
             expect(cache.get(`${key}`, owner)).toBe(bytes);
           } else {
             cache.delete(`${key}`, owner);

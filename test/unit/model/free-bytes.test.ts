@@ -5,7 +5,7 @@ describe('bytes that nobody reads any more', () => {
     const bytes = new Uint8Array(100_000);
     freeBytes(bytes);
     expect(bytes).toHaveLength(0);
-    // Free them twice, as happens when a body was not compressed and is the buffer that was sent.
+    // Free them twice. This happens when a body was not compressed, because the body is then the buffer that was sent.
     expect(() => freeBytes(bytes)).not.toThrow();
   });
 

@@ -27,7 +27,7 @@ test('a set of hashes has what was added, once each, whatever their low bits', (
   );
 });
 
-/** Sum of the distances of hashes from their first slots. The order of insertion does not change it. */
+/** Sum of the distances of hashes from their first slots. The order of insertion does not affect it. */
 function displacementOf(hashes: readonly number[], multipliers: Multipliers, bits: number): number {
   const slots = Uint32Array.from(hashes, (hash) => firstSlot(hash, multipliers, 32 - bits)).sort();
   let free = 0;

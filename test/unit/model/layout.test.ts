@@ -160,7 +160,7 @@ describe('a layout', () => {
         const altered = cut ? bytes.subarray(0, at) : bytes;
         const decoded = outcome(() => decodeLayout(altered).series.length);
         const checked = outcome(() => checkLayout(altered).length);
-        // A layout that passes the check can be decoded, but the check misses a series written in two ways.
+        // A layout that passes the check can be decoded. The check misses only a series that is written in two ways.
         if (typeof checked === 'number' && !/twice/.test(String(decoded))) expect(decoded).toBe(checked);
       }),
       { numRuns: 1_000 },

@@ -18,7 +18,7 @@ const event = (fields: Partial<AlertEvent>): AlertEvent => ({
   ...fields,
 });
 
-/** A table that keeps what was put, by partition key. */
+/** A table that keeps what was put into it, keyed by partition key. */
 function recordingTable() {
   const items = new Map<string, NonNullable<PutItemCommandInput['Item']>>();
   const send = async ({ constructor: { name }, input }: { constructor: { name: string }; input: never }) => {

@@ -41,7 +41,7 @@ test.each([
   expect(checkReport.safeParse({ ...sent, ...changes }).success).toBe(false);
 });
 
-/** Takes reports in their order, each at the time at which it occurred. Returns what happened. */
+/** Handles reports in order, each at the time at which it occurred. Returns the events. */
 function run(
   reports: readonly object[],
   context: { isWatched?: boolean; isDown?: boolean } = {},

@@ -18,7 +18,7 @@ class World {
   monitors: MonitorOf<'external'>[] = [];
   downtimes: Downtime[] = [];
   readonly states = new Map<string, MonitorState>();
-  /** Requests of each invocation of the prober. */
+  /** The requests in each invocation of the prober. */
   readonly invocations: (readonly ProbeRequest[])[] = [];
   readonly samples: string[] = [];
   probe: Probe = { status: 200, responseMs: 10 };
@@ -29,7 +29,7 @@ class World {
     return START_MS + this.minute * MINUTE_MS;
   }
 
-  /** Evaluates the present minute. @returns what happened, as `status kind value message` */
+  /** Evaluates the current minute. @returns the events, as `status kind value message` */
   async evaluate(ids = this.monitors.map(({ id }) => id)): Promise<string[]> {
     const answer = await evaluateExternal(
       {
@@ -89,7 +89,7 @@ test('statuses of 2xx and 3xx are normal, others and errors critical', async () 
   expect(await world.evaluate()).toEqual([]);
   expect(await world.next({ ...ok, status: 302 })).toEqual([]);
   expect(await world.next(down)).toEqual(['CRITICAL opened - 503']);
-  // A new message is shown, but nobody is told.
+  // A new message is shown, but nobody is notified.
   expect(await world.next({ error: 'no answer within 15 s' })).toEqual([
     'CRITICAL updated - no answer within 15 s',
   ]);

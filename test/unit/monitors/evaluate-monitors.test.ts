@@ -295,7 +295,7 @@ describe('a query monitor', () => {
     world.post({ __name__: 'errors', job: 'b' }, 9);
     expect(await world.evaluate()).toEqual(['b opened CRITICAL']);
     world.minute = 5;
-    // The first series has ended; the second is there for a minute more.
+    // The first series has ended. The second one is there for another minute.
     expect(await world.evaluate()).toEqual(['a changed UNKNOWN']);
   });
 

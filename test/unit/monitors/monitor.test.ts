@@ -37,7 +37,7 @@ const COMMON = { memo: 'why', isMute: true, notificationInterval: 10 };
 const SCOPES = { scopes: ['shop', 'shop: web'], excludeScopes: ['shop:db'] };
 const THRESHOLDS = { warning: -1.5, critical: 0 };
 
-/** Each type with every field. */
+/** Each type, with every field. */
 const FULL = {
   connectivity: { ...MINIMAL.connectivity, ...COMMON, ...SCOPES, name: 'gone', alertStatusOnGone: 'WARNING' },
   host: { ...MINIMAL.host, ...COMMON, ...SCOPES, ...THRESHOLDS, maxCheckAttempts: 10 },

@@ -10,7 +10,7 @@ const SEED = Number(process.env.PREVIEW_SEED ?? Math.floor(Math.random() * 2 ** 
 const common = { id: 'm1', name: 'load', operator: '>', warning: 3, critical: 5 };
 const host = { ...common, type: 'host', metric: 'loadavg5', duration: 1 } as Monitor;
 
-/** Previews the world's monitor over its minutes from 0 until the present one. */
+/** Previews the world's monitor over its minutes from 0 to the current one. */
 function preview(world: MonitorWorld, monitor: Monitor, changes: Partial<PreviewOptions> = {}) {
   const { stores } = world;
   return previewMonitor(monitor, {
@@ -27,7 +27,7 @@ function preview(world: MonitorWorld, monitor: Monitor, changes: Partial<Preview
   });
 }
 
-/** Lists the openings and ends of a preview's alerts, as the evaluator's events are listed. */
+/** Lists the events that open and close a preview's alerts, in the form of the evaluator's events. */
 function eventsOf({ alerts }: MonitorPreview): string[] {
   return alerts
     .flatMap(({ hostId, series, openedAt, closedAt }) => {
@@ -72,7 +72,7 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     ];
     const events: string[] = [];
     for (world.minute = 0; world.minute < 180; world.minute++) {
-      // Posts stop for a quarter of an hour in each hour.
+      // Posts stop for 15 minutes in each hour.
       if (world.minute % 60 < 45) {
         const value = () => (random.chance(0.3) ? random.integer(4, 6) : 1);
         for (const id of ['h1', 'h2']) if (random.chance(0.9)) world.load(id, value());

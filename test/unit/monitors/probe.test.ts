@@ -45,7 +45,7 @@ const pem = (name: string) => readFileSync(join(__dirname, '../../support/tls', 
 
 beforeAll(async () => {
   server = createServer(listen);
-  // A self-signed certificate for localhost and 127.0.0.1, which ends on 2126-10-30.
+  // A self-signed certificate for localhost and 127.0.0.1, which expires on 2126-10-30.
   tlsServer = createTlsServer({ key: pem('key.pem'), cert: pem('cert.pem') }, listen);
   for (const each of [server, tlsServer])
     await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve));

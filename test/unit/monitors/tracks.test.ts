@@ -172,7 +172,9 @@ test.each([
   expect(isInScope({}, ['shop'])).toBe(false);
 });
 
-/** Judges values, one a minute; undefined: nothing was posted. Returns what happened, as `minute kind status`. */
+/**
+ * Judges values, one a minute; undefined means that nothing was posted. Returns the events, as `minute kind status`.
+ */
 function run(
   values: readonly (number | undefined)[],
   rules: Partial<TrackRules> & {

@@ -1,7 +1,7 @@
 import { planSync } from '../../../scripts/ops/rules/sync-plan';
 import type { RuleGroupDocument } from '../../../shared/alerting/rule-document';
 
-/** `ns/group:expr` for each group of one rule. */
+/** `ns/group:expr` for each group with one rule. */
 function namespacesOf(texts: readonly string[]): Map<string, RuleGroupDocument[]> {
   const namespaces = new Map<string, RuleGroupDocument[]>();
   for (const text of texts) {

@@ -3,7 +3,7 @@ import { StageCache } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
 
-/** A cache that changes after some looks, and functions that record their calls. */
+/** A cache that changes after several reads of its state, and functions that record their calls. */
 function world(shards: number, { looksToChange = 2, ignores = false, isChanging = false } = {}) {
   const calls: string[] = [];
   const state = { shards, wanted: isChanging ? shards + 1 : shards, left: isChanging ? looksToChange : 0 };

@@ -2,7 +2,7 @@ import type { StageAlarm } from '../../../scripts/ops/cloudwatch';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { compareAlarms, failOver, Skip } from '../../../scripts/ops/smoke-deep';
 
-/** A clock that moves 30 s with each look. */
+/** A clock that advances 30 s each time it is read. */
 function ticking() {
   let nowMs = 0;
   return () => (nowMs += 30_000);
@@ -98,7 +98,7 @@ describe('the alarms of a deep smoke test', () => {
   /**
    * Compares with a fake CloudWatch.
    *
-   * @param without for each look at CloudWatch, the metrics that have no values in it
+   * @param without for each query of CloudWatch, the metrics that have no values then
    */
   function compare(alarms: readonly StageAlarm[], without: readonly (readonly string[])[]) {
     let looks = 0;

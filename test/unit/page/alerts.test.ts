@@ -164,7 +164,7 @@ describe('the graph of an alert', () => {
     expect(graphSpan(activeSpan(firing, NOON + 60), NOON + 60).fromS).toBe(NOON - 1800);
     const ended = listed({ state: 'resolved', resolvedAt: at(600) });
     expect(activeSpan(ended, NOON + 7200)).toEqual({ fromS: NOON, toS: NOON + 600 });
-    // An alert of months shows its last weeks.
+    // For an alert that lasts months, only the last weeks are shown.
     const year = 365 * 86_400;
     expect(graphSpan(activeSpan(firing, NOON + year), NOON + year).fromS).toBe(NOON + year - 37 * 86_400);
   });

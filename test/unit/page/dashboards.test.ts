@@ -81,7 +81,7 @@ describe('a query', () => {
       const labelOf = legendOf(`{{${' '.repeat(count)}`)!;
       return leastCpuSeconds(() => void labelOf({}));
     };
-    // Four times the characters. Quadratic time would be 16 times as long.
+    // The input has four times the characters. Quadratic time would be 16 times as long.
     expect(seconds(10_000)).toBeLessThan(10 * (seconds(2_500) + 0.001));
   });
 
@@ -159,7 +159,8 @@ describe('Markdown', () => {
         for (let i = 0; i < 10; i++) parseMarkdown(text, 3);
       });
     };
-    // Seven times the characters; quadratic time would be 49 times as long. A millisecond is the clock's noise.
+    // The input has seven times the characters. Quadratic time would be 49 times as long. The clock's noise is one
+    // millisecond.
     expect(seconds(49_000)).toBeLessThan(25 * (seconds(7_000) + 0.001));
   });
 });

@@ -11,7 +11,7 @@ const hot = new HotKeys(ref);
 const place = { group, windowStart: 3_600_000, layer: 2, startMs: 3_660_000 };
 const text = ({ pk, sk }: { pk: { S: string }; sk: { S: string } }) => `${pk.S} | ${sk.S}`;
 
-/** Stores have these keys, so none may change. */
+/** Stores contain these keys, so none of them may change. */
 test.each([
   ['frames', hot.frames(group, 3_600_000), `{${tenant}:0007}:f:${source}10001:3600000`],
   ['windows', hot.windows(group), `{${tenant}:0007}:w:${source}10001`],

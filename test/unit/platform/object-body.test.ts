@@ -5,7 +5,7 @@ import { getDirectly } from '../../../shared/platform/direct-object';
 import { getObject } from '../../../shared/platform/object-body';
 
 describe('an object that is got with its body', () => {
-  /** How many of the next answers are cut in the middle of the body. */
+  /** Number of the next answers that are cut in the middle of the body. */
   let cuts = 0;
   let requests = 0;
   let isThere = true;

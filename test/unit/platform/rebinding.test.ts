@@ -8,7 +8,7 @@ jest.mock('node:dns', () => ({ ...jest.requireActual('node:dns'), lookup: jest.f
 
 type Answer = (error: null, addresses: { address: string; family: number }[]) => void;
 
-/** Makes the name server give these answers, one after the other. */
+/** Makes the name server return these answers, one after the other. */
 function resolving(...answers: readonly (readonly string[])[]): jest.Mock {
   const lookup = dns.lookup as unknown as jest.Mock;
   lookup.mockReset();

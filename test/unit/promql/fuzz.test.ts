@@ -6,13 +6,13 @@ import { HOURS, mutated, PromqlExpressions } from '../../support/promql-expressi
 import { FOUR_DAYS, randomSamples } from '../../support/random-samples';
 import { RolledStore } from '../../support/rolled-store';
 
-/** Number of expressions, by FUZZ_PROMQL. Each is evaluated as it is and with a few characters changed. */
+/** Number of expressions, set by FUZZ_PROMQL. Each is evaluated unchanged and with a few characters changed. */
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /**
- * Most looks at the clock in one evaluation. There is one for every few thousand points of work; the most
- * that was seen is 77.
+ * Maximum number of times that one evaluation checks the clock. It does so once for every few thousand points of work.
+ * The largest number seen is 77.
  */
 const MAX_LOOKS = 10_000;
 
@@ -27,7 +27,7 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
       let looks = 0;
       const options: QueryOptions = {
         limits: { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 200_000 },
-        // The evaluation looks at the clock once for every few thousand points of work.
+        // The evaluation checks the clock once for every few thousand points of work.
         isLate: () => ++looks > MAX_LOOKS,
       };
       try {
@@ -35,7 +35,7 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
         await rangeQuery(store, text, { startMs: 600_000, endMs: 1_200_000, stepMs: 30_000 }, options);
         answered++;
       } catch (error) {
-        // The seed is in the test's name.
+        // The name of the test contains the seed.
         if (!(error instanceof PromqlError)) throw new Error(`${text}: ${(error as Error).stack}`);
       }
     }
@@ -45,7 +45,7 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
 
 const TRIES = 30;
 
-/** Whether Prometheus gives our answer when it is asked again. */
+/** Whether Prometheus returns our answer when it evaluates the expression again. */
 async function agreesLater(ask: () => Promise<Theirs>, ours: QueryResult | Error): Promise<boolean> {
   for (let i = 0; i < TRIES; i++) if (differenceFrom(await ask(), ours) === undefined) return true;
   return false;
@@ -59,7 +59,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NOW = Date.now();
 
-/** What is compared: samples of minutes, and of days that have rollups of hours and days. */
+/** The samples over which answers are compared: some minutes, and some days that have rollups of hours and days. */
 const WORLDS = [
   {
     samples: 'samples',

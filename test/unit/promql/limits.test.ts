@@ -25,7 +25,7 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
     text: 'sum_over_time(x[10m:1s])',
     message: 'the query needs more than 1000 values in memory',
   },
-  // Without series: constants have a value for each step, too.
+  // There are no series, but constants have a value for each step, too.
   {
     limits: {},
     text: 'sum_over_time(vector(1)[30d:1ms])',
@@ -84,7 +84,7 @@ test('label_replace checks the time for each series, since a regular expression 
   let looks = 0;
   const query = instantQuery(store, 'label_replace(x, "b", "$1", "a", "(.*)")', 0, {
     limits: WIDE,
-    // The evaluation looks at the clock three times before it relabels the four series.
+    // The evaluation checks the clock three times before it relabels the four series.
     isLate: () => ++looks === 6,
   });
   await expect(query).rejects.toMatchObject({ kind: 'timeout' });

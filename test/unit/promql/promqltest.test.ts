@@ -13,8 +13,8 @@ test.each(readdirSync(OURS))('%s holds', async (file) => {
 });
 
 /**
- * Failing cases, by file, that need flags which are off by default. They also fail on a Prometheus with its
- * defaults.
+ * Failing cases, by file, that need flags which are off by default. They also fail on a Prometheus with the default
+ * flags.
  */
 const OF_FLAGS: Readonly<Record<string, { readonly why: string; readonly cases: number }>> = {
   'name_label_dropping.test': { why: 'delayed name removal', cases: 8 },

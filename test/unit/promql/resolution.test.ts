@@ -46,8 +46,8 @@ function textsOf({ value }: QueryResult): string[] {
 describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
   const store = new RolledStore();
   const random = new Random(SEED).next;
-  // No sample lies on a grain's edge, because there a grain and a window differ: a window contains its end and
-  // not its start, a grain its start and not its end.
+  // No sample lies on a grain's edge, because there a grain and a window differ: a window contains its end but not its
+  // start, and a grain contains its start but not its end.
   for (const [series, every] of [1, 7, 45].entries()) {
     const labels = labelsOf(['__name__', 'x_total'], ['a', String(series)]);
     let [counter, gap] = [0, 0];
@@ -89,7 +89,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
         }),
       );
       expect(near).toHaveLength(119);
-      // A window has 360 samples. Only those at its two ends differ.
+      // A window has 360 samples. Only those at its two ends are different.
       for (const [i, value] of near!.entries()) expect(Math.abs(value / right![i]! - 1)).toBeLessThan(0.02);
     },
   );

@@ -13,7 +13,7 @@ const SERIES = [
   ['job', 'a'],
 ] as const;
 
-/** Samples of x each 15 s: its value is the number of seconds. */
+/** Samples of x every 15 s. The value is the number of seconds. */
 function storeOfX(): MemorySampleStore {
   const store = new MemorySampleStore();
   for (let s = 0; s <= 3600; s += 15) store.add(SERIES, s * 1000, s);

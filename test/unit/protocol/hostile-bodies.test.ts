@@ -1,7 +1,7 @@
 /**
  * Takes bodies that are meant to cost far more than their bytes. The run is short by default.
- * `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body in a
- * process of its own.
+ * `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body in its own
+ * process.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,15 +19,15 @@ import { reduceHostileRecords, takeHostileBody } from '../../support/hostile-bod
 import type { BodyCost } from '../../support/hostile-body-process';
 import { HOSTILE_BODIES, HOSTILE_NOW_MS, type HostileBody } from './hostile-bodies';
 
-/** Size of each body, by HOSTILE_BYTES. Undefined: each body is small and is taken in this process. */
+/** Size of each body, set by HOSTILE_BYTES. If it is undefined, each body is small and is taken in this process. */
 const LONG_BYTES = process.env.HOSTILE_BYTES === undefined ? undefined : Number(process.env.HOSTILE_BYTES);
 const SHORT_BYTES = 20_000;
-/** Largest uncompressed size of a snappy block; the worst bodies compress to a twentieth. */
+/** Maximum uncompressed size of a snappy block. The worst bodies compress to a twentieth. */
 const MAX_EXPANDED_BYTES = 33_500_000;
 
 /**
- * Most CPU time of a hostile body, as a multiple of that of {@link ORDINARY_BODIES} ordinary bodies. A
- * multiple does not depend on the speed of the machine.
+ * Maximum CPU time of a hostile body, as a multiple of that of {@link ORDINARY_BODIES} ordinary bodies. A multiple does
+ * not depend on the speed of the machine.
  */
 const MOST = 60;
 const ORDINARY_BODIES = 100;
@@ -99,8 +99,8 @@ if (LONG_BYTES !== undefined) {
 }
 
 /**
- * The largest body that `make` gives for a size, and whose compressed bytes, if it comes compressed, are at
- * most `maxBytes`.
+ * The largest body that `make` returns for any size and that has at most `maxBytes` bytes, after compression if it is
+ * sent compressed.
  */
 function largest({ encoding, make }: HostileBody, maxBytes: number): Uint8Array {
   if (!encoding.startsWith('remote-write')) return make(maxBytes);

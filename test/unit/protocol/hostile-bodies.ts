@@ -12,7 +12,7 @@ export type Encoding = 'remote-write 1.0' | 'remote-write 2.0' | 'otlp' | 'otlp 
 export interface HostileBody {
   readonly name: string;
   readonly encoding: Encoding;
-  /** @param size bytes, about */
+  /** @param size approximate size in bytes */
   make(size: number): Uint8Array;
 }
 
@@ -35,12 +35,12 @@ const fixed64 = (number: number, value: bigint) => {
 const all = (...parts: Uint8Array[]) => Buffer.concat(parts);
 
 /**
- * Most series, samples and objects that one request may have. A body with one more is refused before it costs
+ * Maximum number of series, samples and objects in one request. A body with one more is rejected before it costs
  * anything. `objects` leaves room for the metric and the resource that enclose points.
  */
 const MOST = { series: MAX_SERIES, samples: MAX_SAMPLES, objects: MAX_OBJECTS - 2 };
 
-/** Repeats what `make` gives until it has `size` bytes, or `most` of them. */
+/** Repeats what `make` returns until it has `size` bytes, or `most` of them. */
 function repeat(size: number, make: (i: number) => Uint8Array, most = Infinity): Buffer {
   const parts: Uint8Array[] = [];
   for (let i = 0, bytes = 0; bytes < size && i < most; i++) {
@@ -174,7 +174,7 @@ const histogram = (
   const point = all(attributes, nsAgo(0), field(6, Buffer.alloc(8 * buckets + 8)), field(7, bounds));
   return request(field(2, all(text(1, 'h'), field(9, all(field(1, point), cumulative)))));
 };
-/** Histograms of 1,024 buckets each. `bound` gets the number of a bucket, counted over all histograms. */
+/** Histograms with 1,024 buckets each. `bound` receives the number of a bucket, counted over all histograms. */
 const histograms = (size: number, bound: (i: number) => number, attributes?: Uint8Array) =>
   repeat(size, (n) => histogram(1_024, (i) => bound(1_024 * n + i), attributes));
 

@@ -127,10 +127,10 @@ const TARGETS: readonly Target[] = [
   },
 ];
 
-/** Errors that post answers with 400 or 413. */
+/** Errors to which `post` responds with 400 or 413. */
 const REFUSALS = [MalformedBytesError, InvalidMetricsJsonError, RequestTooLargeError, HttpError];
 
-/** Bytes with a meaning in a format: tags, lengths, ends of varints, JSON's characters. */
+/** Bytes that have a meaning in one of the formats: tags, lengths, ends of varints, characters of JSON. */
 const TELLING = [0, 1, 0x0a, 0x12, 0x1a, 0x22, 0x2a, 0x7f, 0x80, 0xff, ...Buffer.from('{}[],:"-e9')];
 
 function mutate(bytes: Uint8Array, random: Random): Uint8Array {

@@ -61,16 +61,16 @@ const DAY_10 = '2026-01-10';
 const short = (day: Day) => Number(day.slice(-2));
 const texts = (days: readonly { readonly day: Day }[]) => [...new Set(days.map(({ day }) => short(day)))];
 
-/** What the stores have of a source, by the day of the month. */
+/** The data of a source in the stores, keyed by the day of the month. */
 interface World {
   readonly states: Readonly<Record<number, object>>;
   /** Days whose rollups were made from their archived state. */
   readonly rolledUp?: readonly number[];
-  /** Days of which rollups have no exact points. */
+  /** Days whose rollups have no exact points. */
   readonly unproven?: readonly number[];
 }
 
-/** Facts of a read of the first days from January 10 on: recent ones if they are at most three, else past ones. */
+/** Facts of a read of `count` days from January 10 on. Up to three days count as recent, more as past. */
 function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts {
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {

@@ -13,7 +13,7 @@ const LAYOUTS: readonly (readonly Labels[])[] = [
     named('cpu', ['host', 'a'], ['mode', 'user']),
     named('cpu', ['host', 'a'], ['mode', 'idle']),
   ],
-  // The same source, later: one series more, and one gone.
+  // The same source at a later time, with one series more and one less.
   [named('load', ['host', 'a']), named('disk', ['host', 'a']), named('cpu', ['host', 'a'], ['mode', 'idle'])],
   [
     named('load', ['host', 'b']),

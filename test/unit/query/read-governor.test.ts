@@ -15,8 +15,8 @@ function governorOf(holds: () => Promise<typeof NOTHING>) {
 }
 
 /**
- * A governor that has read `holds` from the table. Its first read starts that look-up and does not wait for
- * it.
+ * A governor that has already read `holds` from the table. A governor's first read starts this look-up without waiting
+ * for it.
  */
 async function knowing(holds: Partial<typeof NOTHING>) {
   const made = governorOf(async () => ({ ...NOTHING, ...holds }));

@@ -5,7 +5,7 @@ import { readInSlices } from '../../../shared/query/read-in-slices';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Makes a reader of regular samples, and the list of what it was asked for. */
+/** Makes a reader of regular samples, and the list of the requests that it gets. */
 function readerOf(samplesPerHour: number) {
   const asked: TimeRange[] = [];
   const read = async (slice: TimeRange, mostSamples: number) => {

@@ -1,4 +1,4 @@
-/** PromQL and steps over rollups: every answer equals that of samples. */
+/** PromQL and steps over rollups: every answer equals the one from samples. */
 import { Random } from '../../../scripts/faults/random';
 import { AGGREGATES, downsample } from '../../../shared/model/aggregates';
 import { labelsOf } from '../../../shared/model/labels';

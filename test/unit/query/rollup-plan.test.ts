@@ -85,7 +85,7 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
   };
 }
 
-/** Cuts a range at the ends of days. */
+/** Divides a range at the ends of days. */
 function daysOf({ fromMs, toMs }: TimeRange): TimeRange[] {
   return daysIn(fromMs, toMs).map((day) => ({
     fromMs: Math.max(fromMs, dayStartMs(day)),

@@ -27,7 +27,10 @@ function selectionOf(names: number, fromMs = 0, toMs = 10 * DAY): Selection {
   return { wanted, groups: ['g'], range: { fromMs, toMs }, layouts: new Map([[layout.id, layout]]) };
 }
 
-/** Writes an object with blocks of the four series. Returns its bytes, and its chunks as the directory lists them. */
+/**
+ * Writes an object with blocks of the four series. Returns its bytes, and its chunks, in the form in which the
+ * directory lists them.
+ */
 async function archived(blocks: readonly Block[]) {
   const parts: Uint8Array[] = [];
   const writer = new ArchiveWriter(async (part) => {
@@ -125,7 +128,7 @@ test('samples of memory count before any table is asked', async () => {
   const { wanted } = selectionOf(4);
   const samples = 24 + 3 * 1440;
   const full = new ReadBudget({ series: 10, sources: 10, samples: samples - 1 });
-  // Nothing is known of the series of a read that was combined with others.
+  // A read that was combined with others tells nothing about its series.
   const other = new ReadBudget({ series: 10, sources: 10, samples: 0 });
   const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR], () => ({ tenantId: 't', partition: 0 }));
   const readWith = (...expected: ExpectedSamples[]) => {

@@ -55,7 +55,7 @@ describe('the list of changes', () => {
     );
     const selected = querier.select([{ label: 'a', op: '=', value: 'b' }], { fromMs: 0, toMs: 1 });
     await expect(selected).rejects.toThrow('no list');
-    // Jest fails the test at a rejection that nobody handles by then.
+    // If a rejection is not handled by then, Jest fails the test.
     await turn();
   });
 });

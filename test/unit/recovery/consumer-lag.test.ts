@@ -3,7 +3,7 @@ import { Watermarks } from '../../../shared/recovery/watermarks';
 
 const NOW = 10_000_000;
 const BATCH_WINDOW = 1_000;
-/** A note written `secondsAgo`, of a record that had arrived `lag` seconds before. */
+/** A note that was written `secondsAgo`, about a record that had arrived `lag` seconds earlier. */
 const noted = (secondsAgo: number, lag: number) => ({
   arrivedMs: NOW - (secondsAgo + lag) * 1000,
   lagMs: lag * 1000,

@@ -17,7 +17,7 @@ type Data = Map<string, Mark | ReadonlySet<number>>;
 interface Node {
   id: string;
   run: string;
-  /** The `run` of the process that was the primary before and is the replica now. */
+  /** The `run` of the process that was the primary before and is now the replica. */
   formerRun: string | undefined;
   previous: string | undefined;
   readonly slots: Set<number>;
@@ -37,9 +37,9 @@ interface Rules {
 const ERAS: Rules = { nextEra, judge };
 
 /**
- * A cluster and its recovery. The cluster's slots move key by key. At any moment, a primary may be replaced
- * by a replica that lags, restart empty, be killed for good, join or leave. Recovery may look at any moment
- * and applies the rules under test. It repairs a loss as soon as it notices it.
+ * A cluster and its recovery. The cluster's slots move key by key. At any moment, a primary may be replaced by a
+ * replica that lags, restart empty, be killed for good, join or leave. At any moment, recovery may read the state of
+ * the nodes. It then applies the rules under test. It repairs a loss as soon as it notices it.
  */
 class World {
   readonly nodes: Node[] = [];
@@ -52,8 +52,8 @@ class World {
    */
   private readonly moved = new Set<number>();
   /**
-   * Nodes that joined or restarted since the last look. They do not leave before the next one, for the same
-   * reason.
+   * Nodes that joined or restarted since recovery last read the state of the nodes. They do not leave before it reads
+   * the state again, for the same reason.
    */
   private readonly unseen = new Set<Node>();
   private made = 0;
@@ -108,8 +108,8 @@ class World {
 
   /** Ends a node. An operator gives its slots to another node, which has none of their data. */
   kill(node: Node): void {
-    // The model leaves out a node that joins and leaves between two looks of the recovery function at the
-    // cluster, and a slot's move to such a node: the recovery function cannot see either.
+    // The model leaves out a node that joins and leaves between two times at which recovery reads the state of the
+    // nodes, and a slot's move to such a node, because recovery cannot see either.
     if (this.unseen.has(node) || this.isUnseenImport(node)) return;
     this.nodes.splice(this.nodes.indexOf(node), 1);
     for (const other of this.nodes) other.failures++;
@@ -117,7 +117,7 @@ class World {
     for (const slot of node.slots) this.nodes[0]!.slots.add(slot);
   }
 
-  /** Whether a slot is moving to the node, no look has seen that, and no command has announced it. */
+  /** Whether a slot is moving to the node, unnoticed by recovery and not announced by a command. */
   private isUnseenImport(node: Node): boolean {
     return (!this.isScaling || node.hasServed) && this.isImporting(node) && this.moved.has(this.move!.slot);
   }
@@ -219,7 +219,7 @@ class World {
     for (let slot = 0; slot < SLOTS; slot++) this.repair(slot);
   }
 
-  /** Does what a flusher's round does: gives whole partitions the era's number, unless slots move. */
+  /** Does what a flusher's round does: marks whole partitions with the era's number, unless slots are moving. */
   round(): void {
     this.observe();
     for (let slot = 0; slot < SLOTS && this.move === undefined; slot++) {
@@ -277,7 +277,7 @@ class World {
     return this.nodes.find((node) => node.slots.has(slot))!;
   }
 
-  /** The node that has all keys of a slot; undefined while some are elsewhere (TRYAGAIN). */
+  /** The node that has all keys of a slot; undefined while some keys are elsewhere (TRYAGAIN). */
   private whole(slot: number): Node | undefined {
     if (this.move?.slot !== slot) return this.owner(slot);
     const { from, to } = this.move;
@@ -297,13 +297,13 @@ class World {
 
 const keysOf = (slot: number) => [`a${slot}`, `m${slot}`, `b${slot}`];
 
-/** A simpler rule: the mark of another primary has moved if that primary fulfils a condition. */
+/** A simpler rule, under which the mark of another primary counts as moved if that primary meets a condition. */
 function movedIf({ isMarkedHere, markedBy }: FoundMark, has: (markedBy: string) => boolean): Verdict {
   if (isMarkedHere) return 'whole';
   return markedBy !== undefined && has(markedBy) ? 'moved' : 'lost';
 }
 
-/** Simpler rules, and for each a history in which it hides a loss. */
+/** Simpler rules, each with a history in which it hides a loss. */
 describe.each<{ rules: string; plainer: Rules; history: string; happens: (world: World) => void }>([
   {
     rules: 'marks alone',

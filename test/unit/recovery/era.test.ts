@@ -2,8 +2,8 @@ import type { PrimaryState } from '../../../shared/hot/topology';
 import { type Era, judge, nextEra } from '../../../shared/recovery/era';
 
 /**
- * Primaries as a look sees them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~`
- * means that a slot is moving to or from the primary.
+ * Primaries as recovery reads them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~` means
+ * that a slot is moving to or from the primary.
  */
 function look(text: string): PrimaryState[] {
   return text.split(' ').map((each) => {
@@ -20,7 +20,7 @@ function look(text: string): PrimaryState[] {
   });
 }
 
-/** The era after some looks, and the number of looks after which every partition counts as lost. */
+/** The era after several reads of the state, and the number of reads after which every partition counts as lost. */
 function eraAfter(looks: readonly string[], isScaling = false): { era: Era; losses: number } {
   let era: Era | undefined;
   let losses = 0;
@@ -159,7 +159,7 @@ describe('a mark', () => {
     const mark = { markedBy, here, era: of, isMarkedHere: markedBy === here, isExpired: false };
     expect(judge(mark, era)).toBe(verdict);
     expect(judge(mark, undefined)).toBe(verdict === 'whole' ? 'whole' : 'unsure');
-    // Frames that expired are a loss, on whatever primary.
+    // Frames that expired are a loss, regardless of the primary.
     expect(judge({ ...mark, isMarkedHere: false, isExpired: true }, era)).toBe('lost');
   });
 });

@@ -38,7 +38,7 @@ class World {
     const keys = [...this.objects.keys()]
       .filter((key) => key.startsWith(prefix) && key > (after ?? ''))
       .sort();
-    // S3 may give fewer than asked for.
+    // S3 may return fewer keys than requested.
     const page = keys.slice(0, Math.min(most, 40));
     const objects = page.map((key) => ({ key, bytes: this.objects.get(key)!.body.length, modifiedMs: 0 }));
     return { objects, hasMore: page.length < keys.length };

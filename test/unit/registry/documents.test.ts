@@ -14,7 +14,7 @@ const conflict = new TransactionConflictException(metadata);
 const cancelled = (Code: string) =>
   new TransactionCanceledException({ ...metadata, CancellationReasons: [{ Code: 'None' }, { Code }] });
 
-/** A table whose first writes fail, one error each. */
+/** A table whose first writes fail with these errors, one each. */
 function tableFailing(...errors: Error[]) {
   const writes: string[] = [];
   const send = async ({ constructor: { name } }: object) => {
@@ -46,8 +46,8 @@ describe('while a transaction has the document', () => {
 
 describe('a write whose answer is lost', () => {
   /**
-   * A table that tells its first writer that the condition has failed, and a remover that nothing was there, as a
-   * retry does.
+   * A table that reports a failed condition to its first writer, and nothing to remove to a remover, as happens to a
+   * retry.
    */
   function forgetfulTable(stored?: string) {
     let item: Record<string, unknown> | undefined =

@@ -54,8 +54,8 @@ describe('a list of hosts', () => {
   });
 
   test('of many hosts, the first as large as agents send them, comes in pages that fit an answer', async () => {
-    // The page of the browser asks for this many hosts (functions/page/browser/api/api.ts). An answer may
-    // have 4 MB uncompressed.
+    // The page in the browser requests this many hosts (functions/page/browser/api/api.ts). An answer may have 4 MB
+    // uncompressed.
     const [PAGE, MAX_PLAIN] = [300, 4_000_000];
     const large = { meta: { filesystem: Array.from({ length: 100 }, () => 'x'.repeat(97)) } };
     const many = Array.from({ length: 2_000 }, (_, i) =>

@@ -8,7 +8,7 @@ const CHUNKS = `${TENANT}#0001#2027-03-01`;
 const SOURCES = `sources#${TENANT}#0`;
 const MANIFEST = `manifest#${TENANT}#0001`;
 
-/** A meter of a tenth of a load, whose functions are invoked five times as rarely as deployed ones. */
+/** A meter for a tenth of a load. Its functions are invoked a fifth as often as deployed ones. */
 function setUp() {
   const clock = { nowMs: 0 };
   const meter = new Meter(() => clock.nowMs, { sample: 0.1, stretchOf: () => 5 });

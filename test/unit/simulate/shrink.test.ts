@@ -16,7 +16,7 @@ const options: SimulationOptions = {
   report: () => {},
 };
 
-/** A run that fails only with purges, deletions and two hosts at least. */
+/** A run that fails only with purges, deletions and at least two hosts. */
 const run = async ({ without, hosts, seed, days }: SimulationOptions): Promise<SimulationResult> => {
   const isFailing = hosts >= 2 && !without.includes('purge') && !without.includes('samples are deleted');
   const acts = ['purge', 'samples are deleted', 'drain', 'replay'].filter((name) => !without.includes(name));

@@ -59,7 +59,8 @@ describe('series of one source that several protocols post', () => {
   test('keep their columns, however many heads of lines and lists of series there are', () => {
     const first = rowOf('mixed', ['otel_a', 'otel_b', 'otel_c'], 1);
     expect(post('otlpProtobuf', first)).toEqual(expectedOf(first));
-    // Heads and lists were once numbered separately, so that head 756 and the first list had the same name.
+    // In an earlier release, heads and lists were numbered separately, so head 756 and the first list had the same
+    // name.
     for (let i = 0; i < 800; i++) {
       const row = rowOf(i < 750 ? `other${i}` : 'mixed', [`m${i}_x`, `m${i}_y`], 100 + i);
       expect(post('lines', row)).toEqual(expectedOf(row));

@@ -6,13 +6,13 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import fc from 'fast-check';
 import { cutCalls, putRecords, StreamUnavailableError } from '../../../shared/stream/put';
 
-/** Answers PutRecords over HTTP as Kinesis does; the test decides the outcome of each record. */
+/** Answers PutRecords over HTTP as Kinesis does. The test decides the outcome of each record. */
 class Stream {
-  /** Data of the records taken, and of those refused, in the order they came. */
+  /** Data of the accepted and of the rejected records, in order of arrival. */
   readonly taken: string[] = [];
   readonly refused: string[] = [];
   calls = 0;
-  /** Whether a record is taken, or `undefined` when the whole call fails with a 500. */
+  /** Whether a record is accepted, or `undefined` if the whole call fails with a 500. */
   takes: (data: string) => boolean | undefined = () => true;
   private readonly server: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -64,7 +64,7 @@ describe('putting records into the stream', () => {
   let client: KinesisClient;
   const records = Array.from({ length: 20 }, (_, n) => ({ partitionKey: 'k', data: Buffer.from(`r${n}`) }));
   const all = records.map(({ data }) => data.toString());
-  // random = 0 gives the shortest delays.
+  // The random number 0 gives the shortest delays.
   const put = () => putRecords(client, 's', records, () => 0);
 
   beforeEach(async () => {

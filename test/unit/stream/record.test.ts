@@ -113,7 +113,7 @@ describe('a stream record', () => {
     const swapped = { ...a, layout: { ...a.layout, packed: b.layout.packed } };
     const bytes = encodeRecord({ tenant: 't', partition: 0, groups: [swapped] });
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
-    // It is also refused once the stated id is cached.
+    // It is also rejected if the stated id is already cached.
     decodeRecord(encodeRecord({ tenant: 't', partition: 0, groups: [a, b] }));
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
   });

@@ -68,7 +68,7 @@ test.each<{ name: string; before: Placement; partitions: number; from?: string; 
   },
 ])('$name', ({ before, partitions, from, after }) => {
   expect(planEpoch(before, partitions, NOW, from)).toEqual(after);
-  // Repeating the command changes nothing.
+  // Repeating the command has no effect.
   expect(planEpoch(after, partitions, NOW, from)).toEqual(after);
 });
 
@@ -95,7 +95,7 @@ test('a writer with a copy of up to a minute places every sample where all reade
   const anyChange = fc.record({
     afterMs: fc.integer({ min: 0, max: 3 * DAY_MS }),
     partitions: fc.integer({ min: 1, max: 64 }),
-    /** Days after the first free one. */
+    /** Number of days after the first free one. */
     laterDays: fc.nat(3),
   });
   const anyWrite = fc.record({
@@ -137,13 +137,13 @@ test('a deletion without an end covers every earlier sample, and no day of an ep
   fc.assert(
     fc.property(
       fc.record({
-        /** When the deletion read the placement. */
+        /** Time at which the deletion read the placement. */
         readMs: fc.integer({ min: NOW, max: NOW + 3 * DAY_MS }),
         arrivesAfterMs: fc.nat(90_000),
         publishedAfterMs: fc.nat(3 * DAY_MS),
         streamGapMs: anyGap,
         sampleBeforeMs: fc.nat(DAY_MS),
-        /** Errors of the writer's and the operator's clocks against the stream's. */
+        /** Errors of the writer's and the operator's clocks relative to the stream's. */
         writerGapMs: anyGap,
         operatorGapMs: anyGap,
         aheadMs: fc.oneof(fc.constant(MAX_AHEAD_MS), fc.integer({ min: -MAX_AHEAD_MS, max: MAX_AHEAD_MS })),

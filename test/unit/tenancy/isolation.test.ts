@@ -6,7 +6,7 @@ import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/
 import { metaKeys, warmKeys } from '../../../shared/platform/keys';
 import { anyCharacter } from '../../support/any-text';
 
-/** Separators of keys, paths, patterns and JSON, and characters that look alike. */
+/** Separators of keys, paths, patterns and JSON, and characters that resemble each other. */
 const tricky = fc.constantFrom(
   ...['#', ':', '{', '}', '{}', '/', '..', '*', '?', '[', ']', '\\', '"', ',', '=', '~', '_', '-', '.', ' '],
   ...['\0', '\n', '%00', '%2F', '__proto__', 'constructor', '0000', 'a', 'A', 'á', 'a\u0301', 'ａ', '😀'],
@@ -18,7 +18,7 @@ const text = fc.oneof(
 const place = fc.record({ tenant: text, kind: fc.constantFrom('host', 'service'), source: text, name: text });
 type Place = typeof place extends fc.Arbitrary<infer P> ? P : never;
 
-/** Pairs of places that differ little, or only in where one part ends and the next begins. */
+/** Pairs of places that differ in one part, or only in where one part ends and the next one begins. */
 const pair = fc
   .tuple(place, place)
   .chain(([a, b]) =>
@@ -34,7 +34,7 @@ const pair = fc
     ),
   );
 
-/** Every key, and every prefix of keys, that a read of the place asks a store for. */
+/** Every key, and every prefix of keys, that a read of the place requests from a store. */
 function reached({ tenant, kind, source, name }: Place) {
   const tenantId = tenantIdOf(tenant);
   const labels = kind === 'host' ? sourceOf.host(source) : sourceOf.service(source);
@@ -59,7 +59,7 @@ function reached({ tenant, kind, source, name }: Place) {
 function shared(a: Place, b: Place): string[] {
   const [x, y] = [reached(a), reached(b)];
   const keys = [...x.ofTenant, ...x.ofSource, x.layout];
-  // Ids have one length, so that none is the beginning of another either.
+  // All ids have the same length, so none is the beginning of another.
   if (a.tenant !== b.tenant) return keys.filter((key) => key.includes(y.tenantId));
   if (a.kind !== b.kind || a.source !== b.source)
     return [...x.ofSource, x.layout].filter((key) => key === y.layout || y.ofSource.includes(key));

@@ -77,7 +77,7 @@ describe('the budget of a minute', () => {
             budget.exchanged(unsent, total);
           }
         }
-        // 15 s, because an instance learns only from an exchange that half of the limit is used.
+        // The span is 15 s, because only an exchange tells an instance that half of the limit is used.
         const busiest = Math.max(
           ...arrivals.map((at) => arrivals.filter((t) => t >= at && t < at + 15_000).length),
         );

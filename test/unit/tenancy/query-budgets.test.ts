@@ -60,7 +60,7 @@ function fleet(instances: number, own: Partial<Limits> = {}) {
   return { clock, table, budgets, counted };
 }
 
-/** Sends queries of one length at a rate, each to an idle instance, as Lambda does. */
+/** Sends queries of the same duration at a fixed rate, each to an idle instance, as Lambda does. */
 async function attack({ clock, budgets }: ReturnType<typeof fleet>, minutes: number, tookMs: number) {
   const running: { query: RunningQuery; instance: QueryBudgets; endMs: number }[] = [];
   let [usedMs, atOnce, refused] = [0, 0, 0];

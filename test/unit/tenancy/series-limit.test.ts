@@ -21,13 +21,11 @@ const sourceOf = (name: string): Labels => labelsOf(['instance', name]);
 const dictionary = new SeriesDictionary(acme.id);
 const rowsOf = (...sources: string[]): SourceRows[] =>
   sources.map((name) => rowsOfNames(dictionary, sourceOf(name), new Map([[0, new Map([['up', 0]])]])));
-/** A meter of tenants that have reached their limit. */
+/** A meter whose tenants have all reached their limit. */
 const FULL = { isFullOfSeries: () => true, limits: () => ({ series: 7 }) as Limits };
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-/**
- * A catalogue with the series `up` of some sources. It counts the sources and entries that it is asked for.
- */
+/** A catalogue with the series `up` of some sources. It counts the sources and entries that are requested. */
 class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
   asked = 0;
   entries = 0;
@@ -72,7 +70,7 @@ test('requests of new sources without end are looked up a hundred times a second
   expect(catalogue.asked).toBe(100);
   // Only a source that exists has an entry to read.
   expect(catalogue.entries).toBe(1);
-  // Requests with cached sources proceed, and other tenants have look-ups of their own.
+  // Requests with cached sources proceed, and other tenants have their own look-ups.
   const { kept } = await limit.admit(acme, rowsOf('web1', '0-1'));
   expect(kept).toHaveLength(1);
   await expect(limit.admit(tenantOf('umbrella'), rowsOf(...many('x', 100)))).rejects.toMatchObject({

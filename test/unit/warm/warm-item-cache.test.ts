@@ -14,7 +14,7 @@ function dayWith(announcements: number | undefined) {
   return { ref: REF, day: DAY, windowsFromMs: 0, windowsToMs: 10, windowLengthsMs: [1], announcements };
 }
 
-/** Reads a day each time with a count of its announcements. @returns how often the table was asked */
+/** For each count of announcements, reads a day that has this count. @returns the number of reads of the table */
 async function asked(counts: readonly (number | undefined)[]): Promise<number> {
   const cache = new WarmItemCache();
   let reads = 0;

@@ -8,7 +8,7 @@ const ref = { tenantId: tenantIdOf('a'), partition: 0 };
 const day = '2026-11-22';
 const nowMs = Date.parse('2026-11-23T00:00Z');
 
-/** A day with two items. Updates fail after the first `updates`, as if the invocation ended. */
+/** A day with two items. After the first `updates` updates, updates fail, as if the invocation had ended. */
 function dayThatFailsAfter(updates: number) {
   const renewed: (string | undefined)[][] = [];
   const send = async (command: unknown) => {

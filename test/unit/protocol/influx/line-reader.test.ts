@@ -157,7 +157,7 @@ describe('a bad line is reported with its number, and the lines around it are re
 });
 
 describe('by property', () => {
-  // A backslash at the end of a name would escape what follows it: line protocol cannot say it.
+  // A backslash at the end of a name would escape the next character, so line protocol cannot represent it.
   const name = fc
     .string({ minLength: 1, unit: fc.constantFrom(...'ab1,= "_é\\.{}#') })
     .filter((text) => !/\\([,= \\]|$)/.test(text) && !text.startsWith('#'));
@@ -227,7 +227,7 @@ describe('by property', () => {
     const readAll = (bytes: Buffer, guess?: (lineNumber: number) => ExpectedKeys | undefined) => {
       const found: unknown[] = [];
       const keysOf: ExpectedKeys[] = [];
-      // Every second head is guessed; the others are found.
+      // Every second head is guessed; the others are looked up.
       const heads = guess && {
         guess: () => (found.length % 2 === 0 ? guess(found.length) : undefined),
         find: () => guess(found.length),

@@ -25,7 +25,7 @@ const lines = (body: string) => {
   return { sources, samples, ...dropped };
 };
 
-/** The samples that reach the stream, by series and timestamp, and how many values and frames they take. */
+/** The samples that reach the stream, by series and timestamp, and the number of their values and frames. */
 function stored(body: string) {
   const samples = new Map<string, number>();
   let frames = 0;

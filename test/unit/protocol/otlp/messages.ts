@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 
-/** The messages as the protocol defines them. A library encodes them as input for our decoder. */
+/** The messages, as the protocol defines them. A library encodes them as input for our decoder. */
 const { root } = protobuf.parse(`
 syntax = "proto3";
 package otlp;

@@ -68,7 +68,7 @@ describe('an XOR chunk', () => {
   });
 
   test("has the bytes of Prometheus' own encoder", () => {
-    // The samples 1, 2, 2 and 0.5 at 1000, 2000, 3000 and 4500 ms, by tsdb/chunkenc of Prometheus 3.
+    // The samples 1, 2, 2 and 0.5 at 1000, 2000, 3000 and 4500 ms, as encoded by tsdb/chunkenc of Prometheus 3.
     const timestamps = Float64Array.of(1000, 2000, 3000, 4500);
     const bytes = encodeXorChunk(timestamps, Float64Array.of(1, 2, 2, 0.5), 0, 4);
     expect(Buffer.from(bytes).toString('hex')).toBe(GOLDEN);
@@ -179,7 +179,7 @@ describe('an answer', () => {
   });
 });
 
-/** Cuts a stream into its messages, and checks each CRC-32C by a slow and plain computation. */
+/** Divides a stream into its messages, and checks each CRC-32C with a slow and simple computation. */
 function framesOf(stream: Uint8Array): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (let at = 0; at < stream.length; ) {

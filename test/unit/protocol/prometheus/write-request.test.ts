@@ -290,7 +290,7 @@ describe('the symbols of version 2', () => {
       2,
     );
 
-  /** Writes a request as post does. @returns its series, undefined for those that are left out */
+  /** Writes a request as `post` does. @returns its series, or undefined for each one that is omitted */
   function write(dictionary: SeriesDictionary, jobs: readonly string[], mayAdd = true) {
     const request = requestOf(jobs);
     const symbols = dictionary.tables(SymbolSeries);
