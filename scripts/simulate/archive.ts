@@ -8,7 +8,7 @@ import type { Stage, Tenant } from './stage';
 
 /** The name of a part's object: the day's count of announcements, and a random string (platform/keys.ts). */
 const PART_NAME = /(\d+-[\w-]{11})\.parquet$/;
-/** The first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
+/** Index of the first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
 const [FIRST_PART, PART_FIELDS] = [4, 5];
 /** Maximum number of days of a tenant to compare. */
 const DAYS_COMPARED = 3;
@@ -34,7 +34,7 @@ export function* manifest(
  * Reads some archived days of each tenant with an independent Parquet reader, and compares them with the model. The
  * pipeline must be at rest.
  *
- * @returns the number of samples that the objects had
+ * @returns the number of samples in the objects
  */
 export async function compareArchive(stage: Stage, random: Random, archivedAfterMs: number): Promise<number> {
   let samples = 0;
@@ -65,7 +65,7 @@ async function compareDay(stage: Stage, tenant: Tenant, day: number): Promise<nu
   return [...found.values()].reduce((sum, points) => sum + points.length, 0);
 }
 
-/** Reads the samples of a day by host and name. */
+/** Reads the samples of a day, keyed by host and name. */
 async function readDay(stage: Stage, { id }: Tenant, date: string): Promise<Map<string, Point[]>> {
   const objects = archiveObjects(stage);
   const found = new Map<string, Point[]>();

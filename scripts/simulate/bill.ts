@@ -26,7 +26,7 @@ export interface BillOptions {
   readonly sample: number;
   /** Number of samples of a request. */
   readonly batch: number;
-  /** Number of graphs, each a day of one series, that are read in a month at the full load. */
+  /** Number of graphs that are read in a month at the full load. Each shows one series for a day. */
   readonly reads: number;
   /** Minutes between two runs of the functions that run each minute. */
   readonly tick: number;
@@ -35,7 +35,7 @@ export interface BillOptions {
 
 /** Amount of data that each store holds for the sample at the end of a month. */
 interface Sizes {
-  /** Without those of the empty server. */
+  /** Excludes the bytes of an empty server. */
   readonly memoryBytes: number;
   readonly memoryKeys: number;
   readonly items: number;
@@ -45,7 +45,7 @@ interface Sizes {
   readonly rollupBytes: number;
   /** Bytes of replaced or deleted objects that the bucket still keeps. */
   readonly replacedBytes: number;
-  /** Items by kind. */
+  /** Items, keyed by kind. */
   readonly kinds: Readonly<Record<string, number>>;
 }
 
@@ -73,8 +73,8 @@ const MINUTES_OF_DAY = 1440;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 
 /**
- * Lines of a bill that the simulation counts: their text, and the prices that they consist of. All other lines have the
- * forecast's figures.
+ * Lines of a bill that the simulation counts: the text of each, and the prices that it consists of. All other lines
+ * have the forecast's figures.
  */
 export const LINES: readonly (readonly [what: string, prices: readonly Price[]])[] = [
   ['API requests', ['httpRequest']],
@@ -95,7 +95,9 @@ const ABSENT: readonly FunctionName[] = ['canary', 'evaluator'];
 /** Settings that the simulation copies from the priced stage. */
 const TAKEN = ['window', 'warmTtl', 'retention', 'archiveAfter'] as const;
 
-/** Runs a sample of a load for months, counts its billed units, and puts the forecast of the same load beside them. */
+/**
+ * Runs a sample of a load for months, counts its billed units, and compares them with the forecast for the same load.
+ */
 export async function simulateBill(options: BillOptions): Promise<Bill> {
   const measured = readUnits({});
   const { load: full, batch, reads, tick } = options;
@@ -130,7 +132,7 @@ export async function simulateBill(options: BillOptions): Promise<Bill> {
   }
 }
 
-/** @throws {Problem} when the sample does not fill requests of whole hosts */
+/** @throws {Problem} when the sample does not fill requests of complete hosts */
 function hostsOf({ load: { series, intervalMs }, sample, batch }: BillOptions, metrics: number): number {
   const simulated = Math.round(series * sample * 1e6) / 1e6;
   if (batch % metrics !== 0)
@@ -146,7 +148,7 @@ function hostsOf({ load: { series, intervalMs }, sample, batch }: BillOptions, m
   return simulated / metrics;
 }
 
-/** Posts and reads of the sample. */
+/** Posts and reads the sample. */
 class Run {
   readonly months: MonthOfBill[] = [];
   private readonly data = makeAgentData();
@@ -215,7 +217,7 @@ class Run {
     return recordsOfRequest(data.length, options.batch, partitions) / records;
   }
 
-  /** Cuts the hosts into those of each request of a minute: as many as a batch has. */
+  /** Divides the hosts among the requests of a minute. Each request has as many hosts as a batch. */
   private requestsOf(hosts: readonly Host[]): (readonly Host[])[] {
     const perRequest = this.options.batch / this.data.length;
     return Array.from({ length: hosts.length / perRequest }, (_, i) =>
@@ -255,7 +257,7 @@ class Run {
       const name = random.pick(data).labels.__name__!;
       const path = `/api/v0/hosts/${random.pick(hosts).id}/metrics?name=${name}&from=${to - 86_400}&to=${to}`;
       const { status } = await world.request('GET', path, key);
-      // Accept 404: hosts have no metrics until their first post is in memory.
+      // Accept 404, because hosts have no metrics until their first post is in memory.
       if (status !== 200 && status !== 404) throw new Error(`a read was answered ${status}`);
     }
   }
@@ -286,17 +288,17 @@ class Run {
 }
 
 /**
- * Returns a host's value for a minute. Values differ between hosts and between rounds through `values`, because
- * rollups of a month would compress too well if each week were the same.
+ * Returns a host's value for a minute. Through `values`, they differ between hosts and between rounds, because rollups
+ * of a month would compress too well if all weeks were the same.
  */
 function valueAt(values: readonly number[], minute: number, host: number): number {
   const round = Math.floor(minute / values.length);
   return values[(minute + host * 97 + round * 1009) % values.length]!;
 }
 
-/** A day of the forecast. */
+/** The forecast for one day. */
 interface Day {
-  /** Units that the simulation counts, too. */
+  /** Units that the simulation also counts. */
   readonly billed: Billed;
   readonly assumed: number;
   /** Invocations of the ingester. They depend on the full load's shards, so the simulation cannot count them. */

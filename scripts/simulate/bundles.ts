@@ -12,8 +12,8 @@ const root = join(__dirname, '..', '..');
  * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that
  * takes their place.
  *
- * The seam is the request handler, not each client's `send`. The SDK's own retries, time limits and parsing, and our
- * direct calls, are therefore part of the simulation, and one seam serves every service.
+ * The simulation begins at the request handler, not at each client's `send`. The SDK's own retries, time limits and
+ * parsing, and our direct calls, are therefore part of the simulation, and one replacement serves every service.
  */
 const REPLACED: Readonly<Record<string, string>> = {
   '@smithy/node-http-handler': 'http',

@@ -11,7 +11,7 @@ export interface TableFreedoms {
   pageItems(): number | undefined;
   /** Whether a key of a batch is returned as unprocessed. */
   isUnprocessed(): boolean;
-  /** Age of the state that an inconsistent read sees, ms; 0 for the newest state. */
+  /** Age of the state that a read without consistency sees, in ms; 0 for the newest state. */
   staleMs(): number;
 }
 
@@ -41,7 +41,7 @@ const MAX_ITEM_BYTES = 400_000;
  */
 export class DynamoDbModel {
   private readonly tables = new Map<string, Map<string, Row[]>>();
-  /** Number and bytes of all items. */
+  /** Number of all items, and their bytes. */
   count = 0;
   bytes = 0;
 
@@ -197,7 +197,10 @@ export class DynamoDbModel {
     return this.page(input, '', rows);
   }
 
-  /** Makes a page of rows that fulfil the key condition. The filter is applied after the page has been cut. */
+  /**
+   * Makes a page of the rows that fulfil the key condition. The filter is applied afterwards, so it may shorten the
+   * page.
+   */
   private page(input: Input, pk: string, rows: readonly Row[]): object {
     const most = Math.min(Number(input.Limit ?? Infinity), this.freedoms.pageItems() ?? Infinity);
     const found: Item[] = [];

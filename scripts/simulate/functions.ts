@@ -104,7 +104,7 @@ export class Functions {
     readonly seam: Seam,
     readonly environmentOf: (resource: FunctionResource) => Readonly<Record<string, string>>,
     readonly onLog: (name: string, line: string) => void,
-    /** Called with an error of the simulation itself. */
+    /** Called with an error in the simulation itself. */
     readonly fail: (error: unknown) => void,
     /** Replaces zstd in the functions. */
     readonly zstd: Zstd,
@@ -132,7 +132,7 @@ export class Functions {
   /**
    * Invokes a function once in each period, sometimes late or twice.
    *
-   * @param stretch how much longer the period is than in a deployed stage
+   * @param stretch ratio of the period to that in a deployed stage
    */
   schedule({ functionName, periodMs, input }: ScheduleResource, stretch: number): void {
     const { scheduler, faults } = this;
@@ -168,7 +168,7 @@ export class Mapping {
     for (const { id } of stream.shards) this.positions.set(id, positionOf(id));
   }
 
-  /** Starts to deliver a shard's records, unless a delivery of this shard is under way. */
+  /** Starts to deliver a shard's records, unless a delivery of this shard is in progress. */
   wake(shardId: string): void {
     if (this.busy.has(shardId) || this.isDeleted) return;
     this.busy.add(shardId);

@@ -14,7 +14,7 @@ export interface SdkRequest {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** A response as the SDK takes it from its request handler. */
+/** A response as the SDK expects it from its request handler. */
 export interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;

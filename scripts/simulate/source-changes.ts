@@ -8,7 +8,7 @@ const root = join(__dirname, '..', '..');
 export interface SourceChange {
   /** Path in the repository. */
   readonly file: string;
-  /** A text that occurs exactly once in the file. */
+  /** A string that occurs exactly once in the file. */
   readonly from: string;
   readonly to: string;
 }
@@ -16,7 +16,7 @@ export interface SourceChange {
 /**
  * Changes source files while they are bundled.
  *
- * @throws when a file does not have a text exactly once: the change must be adapted to the file
+ * @throws when a string does not occur exactly once in its file. The change must then be adapted
  */
 export function changing(changes: readonly SourceChange[]): Plugin {
   const texts = new Map<string, string>();

@@ -9,9 +9,9 @@ export interface Host {
   readonly series: readonly Series[];
   /** A silent host does not post; a retired one never will. */
   state: 'posting' | 'silent' | 'retired';
-  /** Time of the last posted row, in seconds. */
+  /** Time of the last row that was posted, in seconds. */
   postedS: number;
-  /** Time of the last late or corrected sample, in seconds. Other samples follow in the same window. */
+  /** Time of the last late or corrected sample, in seconds. More samples of the same window follow it. */
   correctedS: number;
 }
 
@@ -32,7 +32,7 @@ export interface Tenant {
 
 /** The stage's retention in the simulation, and the minimum retention of a tenant, ms. */
 export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
-/** Line protocol joins a measurement and a field by `_` to the name of a series. */
+/** In line protocol, measurement and field, joined by `_`, are the name of a series. */
 const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
@@ -205,7 +205,7 @@ export class Stage {
     }
   }
 
-  /** Retries an operator's command until it succeeds. @returns undefined when the command is rejected as invalid */
+  /** Retries an operator's command until it succeeds. @returns undefined if the command is rejected as invalid */
   async operate(event: object): Promise<unknown> {
     return this.command('operator', event);
   }

@@ -30,7 +30,10 @@ const root = join(__dirname, '..', '..');
 /** DynamoDB deletes expired items within two days. */
 const TTL_LATE_MS = 48 * HOUR_MS;
 
-/** Settings with which a day reaches every tier within a few days, and a retention ends within two weeks. */
+/**
+ * Settings with which the data of a day reaches every tier within a few days, and reaches the end of its retention
+ * within two weeks.
+ */
 export const SETTINGS = {
   archiveAfter: '6h',
   streamRetention: '24h',
@@ -41,7 +44,7 @@ export const SETTINGS = {
   batchWindow: '60s',
 };
 
-/** Functions that the simulation leaves out, since it has no rules, and nobody who looks at pages. */
+/** Functions that the simulation omits. It has no rules, and nobody looks at pages. */
 const ABSENT = new Set<FunctionName>(['canary', 'evaluator', 'page', 'prober']);
 
 /** The pipeline as it would be deployed, in one process, with models of its stores. */
@@ -51,11 +54,11 @@ export interface World {
   readonly memory: Memory;
   readonly models: { readonly dynamodb: DynamoDbModel; readonly kinesis: KinesisModel; readonly s3: S3Model };
   readonly seam: Seam;
-  /** Counts the bill, if it is asked for. */
+  /** Counts the billed units, if a bill was requested. */
   readonly meter: Meter | undefined;
-  /** Log lines of functions at level ERROR, the last ones. */
+  /** The last log lines of functions at level ERROR. */
   readonly errors: readonly string[];
-  /** Makes a request to the API. A body that is a text is line protocol, another one JSON. */
+  /** Makes a request to the API. A string as the body is line protocol; any other body is sent as JSON. */
   request(
     method: string,
     path: string,
@@ -85,7 +88,7 @@ export interface WorldOptions {
   readonly seed: number;
   /** Minutes between two runs of the functions that run each minute. */
   readonly tick: number;
-  /** Name of a bug to plant (planted.ts). */
+  /** Name of the bug to plant (planted.ts). */
   readonly plant?: string;
   /** @default {@link SETTINGS} */
   readonly settings?: Readonly<Record<string, string>>;
@@ -112,7 +115,7 @@ export async function startWorld(
   // The checkout's path may be too long for a socket.
   const dataDir = mkdtempSync(join(tmpdir(), 'simulate-'));
   const socket = join(dataDir, 'socket');
-  // Valkey has a process group of its own, so it does not end by itself when the simulation fails.
+  // Valkey has its own process group, so it does not end by itself when the simulation fails.
   const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
   const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
 
@@ -158,7 +161,7 @@ export async function startWorld(
   const bundles = dirname(files.values().next().value!);
   const onLog = (name: string, line: string) => {
     if (!line.includes('"ERROR"')) return;
-    // The folder of the bundles has another name in each run; without its name, equal errors are equal texts.
+    // The folder of the bundles has a different name in each run. Without the name, equal errors have equal messages.
     const sameLine = line.replaceAll(bundles, 'bundles').replaceAll(root, '.');
     errors.push(`${new Date(now()).toISOString()} ${name}: ${sameLine}`);
     if (errors.length > 20) errors.shift();
@@ -245,7 +248,7 @@ export async function startWorld(
       const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
       const bytes = Buffer.from(typeof body === 'object' ? JSON.stringify(body) : (body ?? ''));
       const { requestContext, ...event } = proxyEvent(given as never, bytes, match);
-      // A real time or a random id in a log line would make two runs of a seed differ.
+      // A real time or a random id in a log line would make two runs with the same seed differ.
       const ours = {
         requestId: `request-${scheduler.tasks}`,
         time: new Date(now()).toUTCString(),

@@ -12,7 +12,7 @@ interface Point {
   readonly value: number;
 }
 
-/** A client of the HTTP API, as agents and dashboards are. It records every post in a ledger. */
+/** A client of the HTTP API that behaves like agents and dashboards. It records every post in a ledger. */
 export class ApiClient {
   private readonly hosts = new Set<string>();
   private readonly api: TenantApi;
@@ -31,7 +31,7 @@ export class ApiClient {
     return id;
   }
 
-  /** Posts once. The ledger's expectation depends on the answer. */
+  /** Posts once. What the ledger then expects depends on the answer. */
   async post(
     samples: readonly Sample[],
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
@@ -60,7 +60,7 @@ export class ApiClient {
   /**
    * Reads a series, using Mackerel's API for registered hosts. Retries while the answer is an error.
    *
-   * @param isPatient asked before each retry
+   * @param isPatient called before each retry; tells whether to retry
    */
   async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
     for (;;) {
@@ -68,7 +68,7 @@ export class ApiClient {
       const text = await response?.text().catch(() => undefined);
       if (response?.status === 200 && text !== undefined)
         return (JSON.parse(text) as { metrics: Point[] }).metrics;
-      // No sample has arrived yet, or none was acknowledged.
+      // No sample has arrived yet, or no sample was acknowledged.
       if (response?.status === 404) return [];
       if (!isPatient())
         throw new Error(`${JSON.stringify(labels)} cannot be read: ${response?.status} ${text}`);
@@ -90,7 +90,7 @@ export class ApiClient {
   }
 }
 
-/** The API broke its promise. */
+/** The answer violates the API's contract. */
 class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 }

@@ -111,7 +111,7 @@ export class Ledger {
   /**
    * Reads everything back. Rereads series with flaws, because acknowledged samples may not have arrived yet.
    *
-   * @param isPatient asked before each further round
+   * @param isPatient called before each further round; tells whether to read again
    */
   async verify(read: ReadSeries, isPatient: () => Promise<boolean>): Promise<Flaws> {
     let left = [...this.series.keys()];

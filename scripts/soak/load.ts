@@ -43,7 +43,7 @@ export async function runLoad(
       const now = startS + second;
       const posts = [next(now)];
       if (own.chance(0.1)) posts.push(next(now - own.pick(lagsS)));
-      // Post a random part of the metrics, like a sender that cuts its requests anywhere.
+      // Post a random part of the metrics, like a sender that divides its samples at random.
       if (own.chance(0.3)) {
         const lagS = own.chance(0.2) ? own.pick(lagsS) : 0;
         const some = next(startS + own.integer(0, second) - lagS).filter(() => own.chance(0.6));

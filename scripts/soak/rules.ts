@@ -86,7 +86,7 @@ export class RuledTenant {
    * Checks the results of all ticks up to a time. Repeats while there are flaws, because samples may not have
    * arrived yet.
    *
-   * @param isPatient asked before each repetition
+   * @param isPatient called before each repetition; tells whether to repeat
    */
   async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
     const untilS = timeOf(Math.floor(untilMs / TICK_MS));

@@ -227,7 +227,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
       wrong: sum('wrong'),
       /** Largest consumer lag of the ingester, in s. */
       maxLagSeconds: Math.round(maxLagMs / 100) / 10,
-      /** Samples missing in a read although an earlier read had them; and the number of reads during the load. */
+      /** Number of samples missing in a read although an earlier read had them, and number of reads during the load. */
       gaps: gaps.length,
       reads,
       /** Number of objects that differ from the manifest. */

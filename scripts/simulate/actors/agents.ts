@@ -15,7 +15,7 @@ async function postRows(stage: Stage, tenant: Tenant, hosts: readonly Host[]): P
   await stage.post(tenant, samples);
 }
 
-/** @param minutes between two posts of an agent. A post has a row for each of these minutes */
+/** @param minutes number of minutes between two posts of an agent. A post has a row for each of them */
 export const agents = (minutes: number): Actor => ({
   name: 'agents post',
   everyMs: [minutes * MINUTE_MS, minutes * MINUTE_MS],
@@ -77,7 +77,7 @@ const retire: Actor = {
     if (chosen === undefined || chosen.host.state === 'retired' || chosen.tenant.hosts.length < 2) return;
     const { tenant, host } = chosen;
     host.state = 'retired';
-    // Wait for posts that are on their way: after the retirement, the API would reject them.
+    // Wait for posts that are in flight: after the retirement, the API would reject them.
     await stage.sleep(5 * MINUTE_MS);
     await stage.insist(tenant, 'POST', `/api/v0/hosts/${host.id}/retire`, {});
     await stage.createHost(tenant);
@@ -94,7 +94,7 @@ const correct: Actor = {
     const { tenant, host } = chosen;
     const lastS = lastMinuteS(stage);
     const agoS = 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
-    // Half of the acts repeat the hour of the last one, so that samples reach a window while it is flushed.
+    // Half of the acts repeat the hour of the previous one, so that samples reach a window while it is flushed.
     const isAgain = random.chance(0.5) && lastS - host.correctedS < 20 * 3600;
     const time = isAgain ? host.correctedS + 60 * random.integer(0, 10) : lastS - agoS;
     if (time > lastS) return;

@@ -14,7 +14,7 @@ export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {
  * Chooses a host and a past minute at random.
  *
  * @param minutesAgo how long ago the minute began: minimum and maximum
- * @returns undefined when the host was retired, or the minute lies before the simulation
+ * @returns undefined if the host is retired, or if the minute is before the start of the simulation
  */
 export function latePost(
   stage: Stage,

@@ -49,7 +49,7 @@ interface Matrix {
   };
 }
 
-/** Reads all series of a host by PromQL, minute by minute. */
+/** Reads all series of a host with PromQL, minute by minute. */
 async function readHost(stage: Stage, tenant: Tenant, { id }: Host, from: number, to: number) {
   const query = new URLSearchParams({
     query: `last_over_time({host="${id}"}[1m])`,
@@ -128,7 +128,7 @@ const promql: Actor = {
   },
 };
 
-/** Reads in steps, which the pipeline may answer from rollups, and compares the answers with the samples. */
+/** Reads in steps, for which the pipeline may use rollups, and compares the answers with the samples. */
 const steps: Actor = {
   name: 'read steps',
   everyMs: [HOUR_MS, 12 * HOUR_MS],

@@ -22,7 +22,7 @@ const wipe: Actor = {
 
 /**
  * A flusher stalls after it has read frames. In the meantime, another flusher moves these frames, and a late sample
- * starts the window again. When the first flusher continues, it must not remove that sample.
+ * opens the window again. When the first flusher continues, it must not remove that sample.
  */
 const stallFlusher: Actor = {
   name: 'late samples come while a flusher stands still',
