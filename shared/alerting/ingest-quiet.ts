@@ -60,7 +60,8 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
 
 /**
  * Decides whether tenants post almost nothing. A period lasts until a minute again has at least a tenth of the usual
- * samples, however long that takes.
+ * samples. Without samples it lasts for any time. If tenants post steadily but less, their new rate becomes the usual
+ * one after {@link USUAL_MINUTES} minutes.
  *
  * @param samples posted samples by minute since epoch; minutes without samples may be missing
  * @param last the last known period, ended or not
@@ -73,12 +74,21 @@ export function ingestQuiet(
 ): QuietPeriod | undefined {
   const { from, before } = quietMinutes(nowMs);
   const at = (minute: number) => samples.get(minute) ?? 0;
-  if (last !== undefined && last.toMs === undefined)
-    return at(before - 1) < last.usual * QUIET_SHARE ? last : { ...last, toMs: before * MINUTE_MS };
-  const active = Array.from({ length: USUAL_MINUTES }, (_, i) => at(from + i)).filter((count) => count > 0);
-  if (active.length < LEAST_ACTIVE) return last;
-  const usual = active.sort((a, b) => a - b)[Math.floor(active.length / 2)]!;
+  const usual = usualRate(Array.from({ length: USUAL_MINUTES }, (_, i) => at(from + i)));
+  if (last !== undefined && last.toMs === undefined) {
+    // A lower rate that has lasted for the whole time is the usual one now.
+    const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
+    const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
+    return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };
+  }
+  if (usual === undefined) return last;
   for (let minute = before - QUIET_MINUTES; minute < before; minute++)
     if (at(minute) >= usual * QUIET_SHARE) return last;
   return { fromMs: (before - QUIET_MINUTES) * MINUTE_MS, usual };
+}
+
+/** Returns the median of the minutes with samples; undefined if too many minutes have none. */
+function usualRate(counts: readonly number[]): number | undefined {
+  const active = counts.filter((count) => count > 0).sort((a, b) => a - b);
+  return active.length < LEAST_ACTIVE ? undefined : active[Math.floor(active.length / 2)];
 }

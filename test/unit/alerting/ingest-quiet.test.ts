@@ -33,6 +33,16 @@ test('a span lasts however long nothing comes, and ends with a minute that has s
   expect(at(minutes(0, 0, 100), open)).toEqual({ ...open, toMs: 100 * MINUTE_MS });
 });
 
+test('a lower rate that lasts becomes the usual one, so rules do not rest for ever after a load test', () => {
+  const open: QuietPeriod = { fromMs: 78 * MINUTE_MS, usual: 100_000 };
+  const ended = { ...open, toMs: 100 * MINUTE_MS };
+  expect(at(minutes(...usual(1_000), 1_000, 1_000), open)).toEqual(ended);
+  expect(at(minutes(...usual(1_000), 1_000, 99), open)).toBe(open);
+  expect(at(minutes(...usual(0), 0, 1_000), open)).toBe(open);
+  const younger = { ...open, fromMs: 79 * MINUTE_MS };
+  expect(at(minutes(...usual(1_000), 1_000, 1_000), younger)).toBe(younger);
+});
+
 test('a new quiet span can follow one that has ended', () => {
   const ended: QuietPeriod = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
   expect(at(minutes(...usual(1_000), 0, 0), ended)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
