@@ -67,9 +67,13 @@ const PARALLEL = 32;
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
 /** Number of attempts after which a batch becomes a dead letter. */
-export const MAX_ATTEMPTS = 12;
+export const MAX_ATTEMPTS = 36;
 const FIRST_WAIT_MS = 30_000;
-const LONGEST_WAIT_MS = 3_600_000;
+/**
+ * Maximum wait between attempts, in ms. When a receiver works again, new alerts wait for this long at most, because
+ * they queue behind the batch that failed.
+ */
+const LONGEST_WAIT_MS = 600_000;
 /**
  * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, the evaluator
  * resends alerts about once a minute. Without this limit, runs with groups of half a minute would send up to

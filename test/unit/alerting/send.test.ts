@@ -253,6 +253,9 @@ test('a batch becomes a dead letter after the last attempt, with growing waits b
     later(waitMs(i));
   }
   expect(waits.every((ms, i) => i === 0 || ms >= waits[i - 1]!)).toBe(true);
+  // New alerts wait behind a batch that failed, also after the receiver works again.
+  expect(waits.at(-1)).toBe(600_000);
+  expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(5 * 3_600_000);
   expect(await send()).toEqual(NOTHING);
   expect(outbox.size).toBe(0);
   expect(dead).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
