@@ -64,7 +64,7 @@ export interface DeepOptions {
 }
 
 const ARCHIVED_METRIC = `${SMOKE_METRIC}.archived`;
-/** Records of the stream have approximate arrival times. */
+/** Allowance for arrival times, which the stream gives only approximately, in ms. */
 const ARRIVAL_SLACK_MS = 60_000;
 const LOOK_MS = 5_000;
 /** Maximum time from a failover until its loss is repaired, in ms. */

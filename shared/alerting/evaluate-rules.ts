@@ -64,7 +64,7 @@ async function readTelling(
   };
 }
 
-/** Loads a rule group and announces what it will read. */
+/** Loads a rule group, and announces to the shared reads what its evaluation will read. */
 async function load(
   inputs: RuleInputs,
   invocation: Invocation,

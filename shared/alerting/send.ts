@@ -136,7 +136,7 @@ interface Report {
   sent: number;
   failed: number;
   dropped: number;
-  /** Keys of the batches that left the outbox. */
+  /** Keys of the batches that have left the outbox. */
   readonly settled: Set<string>;
 }
 

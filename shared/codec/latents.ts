@@ -18,9 +18,9 @@ export function writeLatents(writer: BitWriter, latents: Float64Array, count: nu
 }
 
 /**
- * Writes the bins, and fills `weights` with their shares of the coder's states.
+ * Writes the bins. Stores in {@link weights} how many of the entropy coder's states each bin gets.
  *
- * @returns the logarithm of the number of states; 0 for a single bin, which needs no coder
+ * @returns the base-2 logarithm of the number of states; 0 for a single bin, which needs no coder
  */
 function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
   const { count, lower, offsetBits } = bins;

@@ -7,7 +7,7 @@ import { isIndex } from './versions';
 export interface Overrides {
   /** Indexes, in the series' column, of the values whose version differs from their row's; ascending. */
   readonly cells: Uint32Array;
-  /** The version of each of these values, as an index in the chunk's versions. */
+  /** The version of each value at `cells`, as an index in the chunk's versions. */
   readonly versions: Uint32Array;
 }
 

@@ -8,12 +8,12 @@ export function presenceBytes(seriesCount: number): number {
   return (seriesCount + 7) >> 3;
 }
 
-/** Whether a map has the series at an index. */
+/** Whether the presence map has the series at the index `series`. */
 export function isPresent(presence: Uint8Array, series: number): boolean {
   return (presence[series >> 3]! & (1 << (series & 7))) !== 0;
 }
 
-/** Returns the indexes of the series that a map has, ascending. */
+/** Returns the indexes of the series that the map has, ascending. */
 export function presentSeries(presence: Uint8Array): Uint32Array {
   const indexes = new Uint32Array(presentCount(presence));
   let at = 0;

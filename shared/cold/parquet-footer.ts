@@ -153,7 +153,7 @@ export function encodeFooter(
       4: list(rowGroups.map(encoded)),
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
       6: text('heterotsdb version 1'),
-      // Column orders: statistics use the order that each type defines.
+      // Field 7 is the column orders: the statistics use the order that Parquet defines for each type.
       7: list(columns.map(() => struct({ 1: struct({}) }))),
     }),
   );

@@ -51,7 +51,7 @@ export class ByteTable {
   private count = 0;
   /** The entry that was last found or added. */
   private last = 0;
-  /** Hash of the last key for which the first guess of {@link find} was wrong. */
+  /** Hash of the last key for which the first guess of {@link find} was wrong. {@link add} uses it. */
   private missed = 0;
 
   /** @param use called with each increase of the table's memory, in bytes */

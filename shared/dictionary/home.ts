@@ -77,7 +77,7 @@ interface Union {
   readonly seriesCount: number;
   /** Number of times that the union has grown. */
   readonly growths: number;
-  /** The numbers of the union's groups in the home. */
+  /** The numbers by which the home knows the groups of the union. */
   readonly groups: number[];
 }
 

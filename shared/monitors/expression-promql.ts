@@ -67,7 +67,7 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
     case 'host':
       return metricsOf(`host=${quoted(first)}`, second, 'one', context);
     case 'service':
-      // Reads join the label service to series of hosts, so exclude them by `host=""`.
+      // Reads add the label `service` to series of hosts, so exclude these series with `host=""`.
       return metricsOf(`host="",service=${quoted(first)}`, second, 'one', context);
     case 'role':
     case 'roleSlots': {

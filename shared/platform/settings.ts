@@ -192,7 +192,7 @@ export const settingsSchema = z
     maxHosts: count(20_000, 1, 10_000_000),
     /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Maximum number of requests per clock minute in which a tenant posts service metrics. */
+    /** Maximum number of requests per clock minute with which a tenant posts metrics of services. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Maximum number of series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),

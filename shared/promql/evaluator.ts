@@ -466,7 +466,7 @@ export class Evaluator {
       );
   }
 
-  /** Returns the samples of a range vector at the first step. */
+  /** Returns the samples in the window of a range vector at the first of `steps`. */
   windowOf(range: RangeSelector | Subquery, steps: Steps): (LiveSamples & { readonly labels: Labels })[] {
     const rangeMs = durationMs(range.range, this.context);
     const endMs = referenceOf(range.kind === 'range' ? range.selector : range, this.context).of(

@@ -37,8 +37,8 @@ export const POST_MEMORY = {
     CACHES.layouts,
   ],
   /**
-   * Small caches that have their bounds in their own modules: orders of series 8 MB, labels of new series 4 MB, pairs
-   * 4 MB.
+   * Small caches, whose limits are in their own modules: 8 MB for orders of series, 4 MB for labels of new series, 4 MB
+   * for pairs.
    */
   smallCaches: 16 * MB,
   /** Memory added by the worst of 42 bodies built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */

@@ -201,7 +201,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
         for (const event of await events()) found.push(await instance!.invoke(event));
         return found;
       },
-      // The stack's own ingester moves post's samples to memory.
+      // The ingester of the local stack moves the samples of `post` to memory.
       ([first]) => name !== 'query' || !body(first!).includes('"result":[]'),
     );
     for (const answer of all) {

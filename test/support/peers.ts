@@ -91,7 +91,7 @@ export function prometheusBinaries(): string {
   );
 }
 
-/** `ALERTMANAGER`, or an Alertmanager without its page, built from its module. */
+/** Returns the binary that `ALERTMANAGER` names, or builds an Alertmanager without its page from its module. */
 export function alertmanagerBinary(): string {
   return (
     process.env.ALERTMANAGER ??
@@ -106,18 +106,18 @@ export function alertmanagerBinary(): string {
   );
 }
 
-/** `MIMIRTOOL`, or mimirtool built from its module. */
+/** Returns the binary that `MIMIRTOOL` names, or builds mimirtool from its module. */
 export function mimirtoolBinary(): string {
   const module = 'github.com/grafana/mimir@v1.3.1-0.20260423142704-aced80d74930';
   return process.env.MIMIRTOOL ?? join(goPrograms(module, ['./cmd/mimirtool']), 'mimirtool');
 }
 
-/** `MKR`, or Mackerel's command line built from its module. */
+/** Returns the binary that `MKR` names, or builds Mackerel's command line from its module. */
 export function mkrBinary(): string {
   return process.env.MKR ?? join(goPrograms('github.com/mackerelio/mkr@v0.65.0', ['.']), 'mkr');
 }
 
-/** `MACKEREL_AGENT`, or Mackerel's agent built from its module. */
+/** Returns the binary that `MACKEREL_AGENT` names, or builds Mackerel's agent from its module. */
 export function mackerelAgentBinary(): string {
   return (
     process.env.MACKEREL_AGENT ??
@@ -125,7 +125,7 @@ export function mackerelAgentBinary(): string {
   );
 }
 
-/** `TOFU`, or OpenTofu built from its module. */
+/** Returns the binary that `TOFU` names, or builds OpenTofu from its module. */
 export function tofuBinary(): string {
   return process.env.TOFU ?? join(goPrograms('github.com/opentofu/opentofu@v1.12.6', ['./cmd/tofu']), 'tofu');
 }
@@ -184,7 +184,7 @@ function goPrograms(
 
 const COMPLIANCE = '67b8327';
 
-/** A checkout of prometheus/compliance: the one that `COMPLIANCE` names, or a clone. */
+/** Returns a checkout of prometheus/compliance: the one that `COMPLIANCE` names, or a clone. */
 export function complianceSuite(): string {
   return (
     process.env.COMPLIANCE ??

@@ -274,7 +274,7 @@ export function receiverCases(nowMs: Time): ReceiverCase[] {
   ];
 }
 
-/** In a message, replaces the values that stand for a stale marker. */
+/** Replaces the placeholders {@link STALE} in a message with the bits of a stale marker. */
 export function withStaleMarkers(message: Uint8Array): Uint8Array {
   const bytes = Buffer.from(message);
   const value = Buffer.alloc(8);

@@ -64,7 +64,8 @@ export function text(argument: string, help: string, initial?: string): OptionOf
 }
 
 /**
- * An option with texts separated by commas, or by blanks if the argument is variadic, such as `<file...>`.
+ * An option whose values are strings separated by commas, or by blanks if the argument is variadic, such as
+ * `<file...>`.
  */
 export function texts(argument: string, help: string): OptionOf<readonly string[] | undefined> {
   const isVariadic = /\w\.\.\.>$/.test(argument);

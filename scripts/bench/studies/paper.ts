@@ -99,7 +99,9 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
   };
 }
 
-/** Fills memory with the paper's method, and flushes it with the paper's flusher in this process. */
+/**
+ * Fills memory with the method of the HeteroTSDB paper, and flushes it in this process with the flusher of that paper.
+ */
 function flushPaper(outer: Frame) {
   return outer.part(async (frame) => {
     const stores = await startStores(frame);

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../../shared/model/duration';
  * @see https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/
  */
 export interface RuleTestFile {
-  /** Paths relative to the file; may contain wildcards. */
+  /** Paths of rule files, relative to this file; may contain wildcards. */
   readonly ruleFiles: readonly string[];
   readonly evaluationIntervalMs: number;
   /** Order in which a tick evaluates groups. Groups that are not listed come first. */

@@ -26,7 +26,7 @@ export interface DroppedLines extends OutOfTime {
   /** The first {@link MAX_PROBLEMS} invalid lines. */
   readonly problems: readonly LineProblem[];
   readonly badLines: number;
-  /** Advice on the first timestamp that seems to be in another unit; undefined when none does. */
+  /** Advice about the first timestamp that does not seem to be in the unit `precision`; undefined if there is none. */
   readonly hint: string | undefined;
 }
 

@@ -302,7 +302,7 @@ class FieldRange implements Encoded {
     this.end = reader.at;
   }
 
-  /** Completes the range. The result is valid until `clear`. */
+  /** Joins the parts into one range of bytes. The result is valid until `clear`. */
   join(): Encoded {
     if (this.parts.length === 0) return this;
     this.parts.push(this.body.subarray(this.start, this.end));

@@ -113,9 +113,7 @@ export function integerValue(value: bigint): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-/**
- * @returns the label's value; empty for no label
- */
+/** @returns the label's value; empty if the label is to be omitted */
 export function labelValue(value: AttributeValue): string {
   if (typeof value === 'number') return goNumber(value);
   return value === undefined ? '' : String(value);
