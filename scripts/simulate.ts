@@ -26,7 +26,10 @@ const whole = (least: number) => parseCount(Number.MAX_SAFE_INTEGER, least);
 /** Default numbers of virtual days of a simulation and of a bill. */
 const [DAYS, DAYS_OF_BILL] = [2, 365];
 const SAMPLE = 0.001;
-/** Options that do not apply to a bill: its hosts post the same number of samples each minute, and nothing fails. */
+/**
+ * Options that do not apply to a bill. For a bill, hosts post the same number of samples each minute, and nothing
+ * fails.
+ */
 const NOT_OF_BILL = [
   'hosts',
   'series',

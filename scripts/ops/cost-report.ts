@@ -162,7 +162,10 @@ export function costReport(options: LoadOptions) {
   };
 }
 
-/** Returns the settings with which clients post to the URL of post, with room for twice a load's requests. */
+/**
+ * Returns the settings under which clients post to a function URL of `post` that has room for twice the load's
+ * requests.
+ */
 function atUrl(load: Load): Record<string, string> {
   const perSecond = ((load.series / load.samplesPerRequest) * 1000) / load.intervalMs;
   const needed = Math.ceil((2 * perSecond) / URL_REQUESTS_PER_CONCURRENCY);

@@ -100,7 +100,8 @@ function templateOf(stage: string, settings: Settings): StageTemplate {
   const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas, postEndpoint } = settings;
   const ofUrl = postEndpoint === 'url' && monitoring === 'full' ? URL_ALARM_METRICS : 0;
   const nodes = cacheShards * (cacheReplicas + 1);
-  // Metrics per node: evictions; with full monitoring also memory and CPU, and with replicas their lag.
+  // Each node has an alarm for evictions. With full monitoring, it also has alarms for memory and CPU and, if there are
+  // replicas, for their lag.
   const metricsOfNode = monitoring === 'essential' ? 1 : cacheReplicas > 0 ? 4 : 3;
   return {
     settings,

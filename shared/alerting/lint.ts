@@ -43,7 +43,7 @@ function lintRule(rule: Rule, intervalMs: number): string[] {
   return warnings;
 }
 
-/** Returns the lengths of all ranges in an expression, in ms. */
+/** Returns the lengths of all range selectors in an expression, in ms. */
 function rangesOf(expr: Expr, intervalMs: number): number[] {
   const inner = childrenOf(expr).flatMap((child) => rangesOf(child, intervalMs));
   if (expr.kind !== 'range') return inner;

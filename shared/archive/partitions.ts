@@ -61,7 +61,7 @@ export interface ArchiveTask {
   readonly onActive?: (ref: PartitionRef) => void;
   /** Called for every day from which data was removed because the day's retention has ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
-  /** Called for every day that failed. The run goes on with the other days. */
+  /** Called for every day that failed. The run continues with the other days. */
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 

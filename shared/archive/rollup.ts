@@ -35,12 +35,12 @@ export interface RollupTask {
   readonly hasTime: () => boolean;
   /**
    * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition.
-   * The run goes on with the other spans.
+   * The run continues with the other spans.
    */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
 }
 
-/** The result of one run. The time of a run is limited; the next run does the remaining work. */
+/** The result of one run. A run has limited time. The next run does the remaining work. */
 export interface RollupCount {
   /** Number of partitions' spans whose rollups were written or removed. */
   readonly rolledUp: number;

@@ -101,7 +101,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
   const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
   const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
   const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
-  // Store arrival times as they are if delays vary more (as in a backfill), or exceed 2^53 and so are not exact.
+  // Store arrival times instead of delays if the delays vary more than the arrival times, as in a backfill, or if they
+  // exceed 2^53 and so are not exact.
   const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
   writer.write(isDelayed ? 1 : 0, 1);
   writeWideIntegers(writer, isDelayed ? delays : arrivals, count);

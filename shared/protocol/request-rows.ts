@@ -28,7 +28,7 @@ export class Row {
 
 class RowsOfSource {
   readonly rows: Row[] = [];
-  /** Rows by timestamp; undefined while there are fewer than two. */
+  /** Rows keyed by timestamp; undefined while there are fewer than two rows. */
   private byTime: Map<number, Row> | undefined;
 
   constructor(readonly source: SeriesSource) {}

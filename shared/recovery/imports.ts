@@ -3,7 +3,7 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { getItem, putItemIf, type Table } from '../platform/table';
 
-/** How long an import may put samples into the stream after it has renewed the tenant's item, ms. */
+/** After an import has renewed the tenant's item, it may put samples into the stream for this time, in ms. */
 const NOTED_MS = 15 * 60_000;
 /** An import renews the tenant's item when the item has less than this time left, ms. */
 const RENEWED_MS = 10 * 60_000;

@@ -71,9 +71,9 @@ export class UsageTable {
   }
 
   /**
-   * Adds to a budget's use in a minute.
+   * Adds `amount` to the use of a budget in a clock minute.
    *
-   * @returns the use by all instances so far
+   * @returns the use in this minute by all instances so far
    */
   async use(
     tenantId: Id,
@@ -95,7 +95,9 @@ export class UsageTable {
     return Number(Attributes!.used!.N);
   }
 
-  /** Returns a budget's use by minute since epoch, for the half-open range of minutes. */
+  /**
+   * Returns the use of a budget, keyed by minutes since epoch, for the minutes from `from` until just before `before`.
+   */
   async usesBetween(
     tenantId: Id,
     budget: string,

@@ -235,7 +235,7 @@ export class WarmTier {
     return extended.filter(Boolean).length;
   }
 
-  /** @returns false when the item does not exist; nothing was changed */
+  /** @returns false when the item does not exist. Then nothing was changed */
   private renew(key: Item, longerMs = 0): Promise<boolean> {
     return updateItemIf(this.table, {
       Key: key,

@@ -88,7 +88,8 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     const host = await client.createHost('later');
     const time = start + 60;
     await client.post([{ hostId: host, name: 'custom.kill.later', time, value: 1 }]);
-    // An answer may be 200 before the sample has arrived in memory. Then there would be nothing to lose.
+    // A post may be answered with 200 before its sample is in memory. Wait for the sample, because otherwise there
+    // would be nothing to lose.
     const answer = async () => (await client.request('GET', path(host, 'custom.kill.later'))).text();
     await until('the sample', answer, (text) => text.includes(`"time":${time}`));
     await killHot();
