@@ -6,7 +6,7 @@ import { parseEvent } from '../../shared/platform/event';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
 import { BUCKET_PREFIX } from '../../shared/platform/names';
-import { redrive } from '../../shared/recovery/redrive';
+import { redrive, redriveLost } from '../../shared/recovery/redrive';
 import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 
 const dependencies = recoveryDependencies();
@@ -25,6 +25,7 @@ export const handler = withMetrics('recovery', answer);
 
 async function answer(event: unknown, context: Context): Promise<unknown> {
   const asked = parseEvent(recoveryEventSchema, { action: 'advance', ...(event as object | null) });
+  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (asked.action) {
     case 'status':
       return recoveryStatus(dependencies);
@@ -35,7 +36,6 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
     case 'show':
       return showQuarantined(dependencies.store, asked.key);
     case 'redrive': {
-      const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
       const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[asked.kind], asked.after);
       for (const reason of result.errors) log.error('an object was not redriven', { reason });
       count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
@@ -44,7 +44,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
     case 'advance':
     case 'replay': {
       const span = asked.action === 'replay' ? { fromMs: asked.from, toMs: asked.to ?? Infinity } : undefined;
-      const status = await advance(dependencies, span);
+      const lost = { redriveLost: () => redriveLost({ ...dependencies, hasTime }) };
+      const status = await advance({ ...dependencies, ...lost }, span);
       count('recovery', {
         LossOpen: status.loss?.isOpen ? 1 : 0,
         ReplayRunning: status.replay?.state === 'running' ? 1 : 0,

@@ -147,9 +147,8 @@ export async function redrive(
       }
       records += driven.records;
       poison += driven.poison;
-      // A record that cannot be decoded stays: the ingester has just put it into quarantine under the same
-      // key.
-      if (driven.poison > 0 && prefix === BUCKET_PREFIX.quarantine) continue;
+      // The ingester has just put the record into quarantine again, under the same key.
+      if (isStillPoison(key, driven)) continue;
       if (driven.records === 0) {
         await store.delete(key);
         removed++;
@@ -161,6 +160,35 @@ export async function redrive(
     }
     if (!hasMore) return { records, poison, waiting, removed, failed, errors, next: undefined };
   }
+}
+
+/**
+ * Ingests again the objects of the ledger whose samples a loss may have taken from memory. The replay of the loss does
+ * not bring these samples back if the stream no longer has their records.
+ *
+ * @returns false if there was no time for all of them; the next call goes on
+ * @throws if an object cannot be ingested, after all others were
+ */
+export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDependencies): Promise<boolean> {
+  const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
+  const errors: string[] = [];
+  for (const [key, entry] of entries) {
+    if (entry.notices === notices) continue;
+    if (!hasTime()) return false;
+    const driven = await driveObject({ store, ingest }, key);
+    if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
+      // The object no longer exists, or must stay although nothing of it is in memory.
+      await ledger.delete(key);
+    else if ('error' in driven) errors.push(driven.error);
+    else await ledger.put(key, { watermarkMs: (await ledger.progress()).watermarkMs, notices });
+  }
+  if (errors.length > 0) throw new Error(`${errors.length} objects were not redriven; ${errors[0]}`);
+  return true;
+}
+
+/** Whether the record of a quarantined object still cannot be decoded. The ingester has quarantined it again. */
+function isStillPoison(key: string, { poison }: { readonly poison: number }): boolean {
+  return poison > 0 && key.startsWith(BUCKET_PREFIX.quarantine);
 }
 
 /**

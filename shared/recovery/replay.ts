@@ -20,6 +20,13 @@ export interface RecoveryDependencies {
   readonly now: () => number;
 }
 
+export interface AdvanceDependencies extends RecoveryDependencies {
+  /**
+   * Ingests again what was redriven and may be lost: see redrive.ts. Returns whether everything was ingested.
+   */
+  readonly redriveLost: () => Promise<boolean>;
+}
+
 /**
  * Takes one step of recovery. A schedule starts a step every minute, and an operator's command starts additional
  * steps. Every step reads the state in the recovery table, so it also completes an earlier step that was interrupted.
@@ -28,14 +35,11 @@ export interface RecoveryDependencies {
  * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay,
  *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
  * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end
- *   of the replay's range.
+ *   of the replay's range. Before it closes a loss, it ingests again what was redriven and may be lost.
  *
  * @param asked the range that an operator asks for
  */
-export async function advance(
-  dependencies: RecoveryDependencies,
-  asked?: TimeRange,
-): Promise<RecoveryStatus> {
+export async function advance(dependencies: AdvanceDependencies, asked?: TimeRange): Promise<RecoveryStatus> {
   const { table, stream } = dependencies;
   const loss = await table.loss();
   let replay = await table.replay();
@@ -49,7 +53,9 @@ export async function advance(
   await keepWatermarks(table, shards);
 
   if (replay?.state === 'running') {
-    if (hasEnded(shards, await table.progress(replay))) await finish(dependencies, replay, loss);
+    const isRead = hasEnded(shards, await table.progress(replay));
+    if (isRead && (!loss?.isOpen || (await dependencies.redriveLost())))
+      await finish(dependencies, replay, loss);
   } else await clear(dependencies);
   return recoveryStatus(dependencies, shards);
 }

@@ -9,7 +9,7 @@ import type { PrimaryState } from '../../shared/hot/topology';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { type Loss, RecoveryTable } from '../../shared/recovery/recovery-table';
-import { advance, type RecoveryDependencies, stop } from '../../shared/recovery/replay';
+import { type AdvanceDependencies, advance, stop } from '../../shared/recovery/replay';
 import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
 import type { Shard } from '../../shared/recovery/replay-plan';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
@@ -109,7 +109,15 @@ describe('recovery', () => {
     await tiers?.stop();
   });
 
-  const settled = async (dependencies: RecoveryDependencies, world: World) => {
+  const dependenciesOf = (world: World): AdvanceDependencies => ({
+    table: tiers.recovery,
+    stream: world,
+    mappings: world,
+    now: Date.now,
+    redriveLost: async () => true,
+  });
+
+  const settled = async (dependencies: AdvanceDependencies, world: World) => {
     for (let steps = 0; steps < 60; steps++) {
       world.put(`shard-${steps % 2}`, Buffer.from('live'));
       await world.deliver(5);
@@ -126,7 +134,7 @@ describe('recovery', () => {
   test('replays everything that arrived between the loss and its notice, wherever a step is cut off', async () => {
     for (let cut = 1; cut <= 24; cut++) {
       const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
-      const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+      const dependencies = dependenciesOf(world);
       for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
       const fromMs = world.records[5]!.arrivalMs;
       const { id } = await tiers.recovery.notice(fromMs, 'a test', Date.now());
@@ -142,7 +150,7 @@ describe('recovery', () => {
 
   test('starts over from where the running replay began if a loss is noticed during it', async () => {
     const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
-    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    const dependencies = dependenciesOf(world);
     for (let n = 0; n < 40; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     const fromMs = world.records[10]!.arrivalMs;
     await tiers.recovery.notice(fromMs, 'the first', Date.now());
@@ -160,9 +168,26 @@ describe('recovery', () => {
     for (let n = 10; n < 40; n++) expect(sequences).toContain(n);
   });
 
+  test('keeps a loss open until what was redriven has been ingested again', async () => {
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
+    let calls = 0;
+    const dependencies = {
+      ...dependenciesOf(world),
+      redriveLost: async () => {
+        expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true });
+        return ++calls === 3;
+      },
+    };
+    for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
+    await tiers.recovery.notice(world.records[0]!.arrivalMs, 'a test', Date.now());
+    await settled(dependencies, world);
+    expect(calls).toBe(3);
+    expect(await tiers.recovery.loss()).toMatchObject({ isOpen: false });
+  });
+
   test('creates the mapping again if it is gone', async () => {
     const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
-    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    const dependencies = dependenciesOf(world);
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     await tiers.recovery.notice(world.records[0]!.arrivalMs, 'a test', Date.now());
     while (!world.hasMapping) await advance(dependencies);
@@ -175,7 +200,7 @@ describe('recovery', () => {
 
   test('starts over too if the replay has just ended: the loss took what it appended', async () => {
     const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
-    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    const dependencies = dependenciesOf(world);
     for (let n = 0; n < 10; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     await tiers.recovery.notice(world.records[2]!.arrivalMs, 'the first', Date.now());
     await settled(dependencies, world);
@@ -186,7 +211,7 @@ describe('recovery', () => {
 
   test('joins a running replay that covers the span asked for, widens one that does not, and stops on demand', async () => {
     const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
-    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    const dependencies = dependenciesOf(world);
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));
     const at = (n: number) => world.records[n]!.arrivalMs;
     const ask = async (fromMs: number, toMs: number) => {

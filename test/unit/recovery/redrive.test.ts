@@ -7,6 +7,7 @@ import {
   type RedriveEntry,
   recordsInObject,
   redrive,
+  redriveLost,
 } from '../../../shared/recovery/redrive';
 import type { DeliveredRecord } from '../../../shared/stream/delivered';
 
@@ -218,6 +219,34 @@ describe('redrive', () => {
     expect(world.warm).toEqual(new Set(['7']));
   });
 
+  test('of what a loss may have taken brings it back to memory, and drives nothing else', async () => {
+    const world = new World();
+    for (const n of [1, 2, 3, 4]) world.quarantine(n);
+    await redrive(world.dependencies(), QUARANTINE);
+    world.giveUp('a', [{ sequenceNumber: '5', data: Buffer.from('x') }]);
+    await redrive(world.dependencies(), DEAD_LETTERS);
+    expect(await redriveLost(world.dependencies())).toBe(true);
+    expect(world.ingested).toHaveLength(5);
+
+    world.loseMemory();
+    world.quarantine(6);
+    world.poison.add('2');
+    world.refused = '3';
+    world.objects.delete('quarantine/shard-0/4');
+    await expect(redriveLost(world.dependencies())).rejects.toThrow(
+      '1 objects were not redriven; quarantine/shard-0/3: a store refused 1 of 1 records',
+    );
+    expect(world.memory).toEqual(new Set(['1', '5']));
+    world.refused = undefined;
+    expect(await redriveLost(world.dependencies(() => false))).toBe(false);
+    expect(await redriveLost(world.dependencies())).toBe(true);
+    expect(world.memory).toEqual(new Set(['1', '3', '5']));
+    // Once memory is flushed, the objects go. The poison stays, and so does what nobody has redriven.
+    world.pass(true);
+    await redrive(world.dependencies(), DEAD_LETTERS);
+    expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2', 'quarantine/shard-0/6']);
+  });
+
   test('leaves poison in quarantine; a dead letter of poison alone goes, since its records are in quarantine', async () => {
     const world = new World();
     for (const n of [1, 2, 3]) world.quarantine(n);
@@ -288,14 +317,16 @@ describe('redrive', () => {
     const anyStep = fc.record({
       cutIn: fc.integer({ min: 1, max: 30 }),
       between: fc.constantFrom('nothing', 'time', 'flush', 'loss'),
+      isOfLoss: fc.boolean(),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), async (steps) => {
         const world = new World();
         for (let n = 1; n <= 5; n++) world.quarantine(n);
-        for (const { cutIn, between } of steps) {
+        for (const { cutIn, between, isOfLoss } of steps) {
           world.cutIn = cutIn;
-          await redrive(world.dependencies(), QUARANTINE).catch((error) => {
+          const dependencies = world.dependencies();
+          await (isOfLoss ? redriveLost(dependencies) : redrive(dependencies, QUARANTINE)).catch((error) => {
             if (!(error instanceof CutOff)) throw error;
           });
           if (between === 'loss') world.loseMemory();
