@@ -157,7 +157,7 @@ export const ALARM_TEXTS = {
   },
   'rules-late': {
     meaning:
-      'Rules are evaluated more than 3 minutes late or not at all, so alerts come late. Ticks of the last hour are made up later. All rules are suspended while tenants post less than a tenth of their usual samples.',
+      'Rules are evaluated more than 3 minutes late or not at all, so alerts come late. Ticks of the last hour are evaluated later. All rules are suspended while less than a tenth of the usual tenants post.',
     action:
       'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples arrive late and rules wait for them: see `stream-lag` and `loss-open`. If `ops status` shows no stream lag, clients are not posting: see `api-errors` and `canary-stale`, and ask the tenants. Rules resume with the first posts and skip the ticks in between.',
     wake: 'Wake someone if tenants rely on alerts and you cannot fix it in 15 minutes: tell them that nobody watches.',

@@ -94,7 +94,7 @@ export function batchSize(notifications: number, kinds: number): number {
  *     pk outbox               sk tick#tenant#task#part     batch: zstd of JSON (notification.ts)   expiresAt: s   delivery: JSON of Delivery, absent before the first attempt
  *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it is a dead letter
  *     pk evaluator            sk run                       run: id   untilMs
- *     pk evaluator            sk quiet                     json: QuietSpan
+ *     pk evaluator            sk quiet                     json: QuietPeriod
  *     pk evaluator            sk report                    json: StoredReport
  */
 export class EvaluatorStore {

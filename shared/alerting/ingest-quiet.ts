@@ -9,27 +9,30 @@ export interface QuietPeriod {
   readonly fromMs: number;
   /** End of the period; undefined while it lasts. */
   readonly toMs?: number;
-  /** Samples per minute that were usual before the period. */
+  /** Number of tenants that usually posted in a minute before the period. */
   readonly usual: number;
 }
 
-/** Share of the usual samples per minute below which a minute is quiet. */
+/** Share of the usual number of posting tenants below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
 /** Consecutive quiet minutes that start a period. A single quiet minute may be jitter. */
 const QUIET_MINUTES = 2;
-/** Number of minutes that determine the usual rate. */
+/** Number of minutes that determine the usual number of tenants. */
 const USUAL_MINUTES = 20;
 /**
- * Minimum number of these minutes that must have samples. Tenants that normally post rarely therefore never count as
- * quiet.
+ * Minimum number of these minutes in which a tenant must have posted. A stage whose tenants normally post rarely is
+ * therefore never quiet.
  */
 const LEAST_ACTIVE = 16;
-/** Number of tenants whose posts tell whether the whole stage is nearly idle. */
+/** Number of tenants whose posts tell whether samples still reach the stage. */
 const HEARD_TENANTS = 20;
 
 /**
  * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
  * result if it has changed.
+ *
+ * Counts tenants, not samples. If one large tenant stops to post, the stage is not quiet, since the others still post.
+ * If nine of ten hosts of a stage's only tenant die, the stage is not quiet, so the tenant is alerted.
  */
 export async function quietOf(
   usage: Pick<UsageTable, 'usesBetween'>,
@@ -44,10 +47,10 @@ export async function quietOf(
     store.quiet(),
     ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
   ]);
-  const samples = new Map<number, number>();
+  const posting = new Map<number, number>();
   for (const use of uses)
-    for (const [minute, count] of use) samples.set(minute, (samples.get(minute) ?? 0) + count);
-  const next = ingestQuiet(samples, nowMs, last);
+    for (const [minute, samples] of use) if (samples > 0) posting.set(minute, (posting.get(minute) ?? 0) + 1);
+  const next = ingestQuiet(posting, nowMs, last);
   if (next !== undefined && next !== last) await store.putQuiet(next);
   return next;
 }
@@ -59,24 +62,24 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
 }
 
 /**
- * Decides whether tenants post almost nothing. A period lasts until a minute again has at least a tenth of the usual
- * samples. Without samples it lasts for any time. If tenants post steadily but less, their new rate becomes the usual
+ * Decides whether almost no tenant posts. A period lasts until at least a tenth of the usual number of tenants post in
+ * a minute. While no tenant posts, it lasts for any time. If few tenants post steadily, their number becomes the usual
  * one after {@link USUAL_MINUTES} minutes.
  *
- * @param samples posted samples by minute since epoch; minutes without samples may be missing
+ * @param posting number of tenants that posted, by minute since epoch; minutes without posts may be missing
  * @param last the last known period, ended or not
  * @returns the last period, updated
  */
 export function ingestQuiet(
-  samples: ReadonlyMap<number, number>,
+  posting: ReadonlyMap<number, number>,
   nowMs: number,
   last: QuietPeriod | undefined,
 ): QuietPeriod | undefined {
   const { from, before } = quietMinutes(nowMs);
-  const at = (minute: number) => samples.get(minute) ?? 0;
-  const usual = usualRate(Array.from({ length: USUAL_MINUTES }, (_, i) => at(from + i)));
+  const at = (minute: number) => posting.get(minute) ?? 0;
+  const usual = usualNumber(Array.from({ length: USUAL_MINUTES }, (_, i) => at(from + i)));
   if (last !== undefined && last.toMs === undefined) {
-    // A lower rate that has lasted for the whole time is the usual one now.
+    // A lower number that has lasted for the whole time is the usual one now.
     const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
     const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
     return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };
@@ -87,8 +90,8 @@ export function ingestQuiet(
   return { fromMs: (before - QUIET_MINUTES) * MINUTE_MS, usual };
 }
 
-/** Returns the median of the minutes with samples; undefined if too many minutes have none. */
-function usualRate(counts: readonly number[]): number | undefined {
+/** Returns the median of the minutes with posts; undefined if too many minutes have none. */
+function usualNumber(counts: readonly number[]): number | undefined {
   const active = counts.filter((count) => count > 0).sort((a, b) => a - b);
   return active.length < LEAST_ACTIVE ? undefined : active[Math.floor(active.length / 2)];
 }

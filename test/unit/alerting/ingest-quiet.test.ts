@@ -1,7 +1,8 @@
-import { ingestQuiet, type QuietPeriod } from '../../../shared/alerting/ingest-quiet';
+import { ingestQuiet, type QuietPeriod, quietOf } from '../../../shared/alerting/ingest-quiet';
+import type { Id } from '../../../shared/model/id';
 
 const MINUTE_MS = 60_000;
-/** Number of samples of each minute. `now` is minute 100, and the last count is that of minute 99. */
+/** Number of tenants that post in each minute. `now` is minute 100, and the last count is that of minute 99. */
 const minutes = (...counts: readonly number[]) =>
   new Map(counts.map((count, i) => [100 - counts.length + i, count]));
 const usual = (count: number) => Array<number>(20).fill(count);
@@ -11,7 +12,7 @@ const at = (samples: ReadonlyMap<number, number>, last?: QuietPeriod) =>
 test.each([
   { name: 'steady ingest is not quiet', counts: [...usual(1_000), 1_000, 1_000] },
   { name: 'less than usual is not quiet', counts: [...usual(1_000), 300, 100] },
-  { name: 'one minute without a sample is a jitter', counts: [...usual(1_000), 1_000, 0] },
+  { name: 'one minute without a post is jitter', counts: [...usual(1_000), 1_000, 0] },
   { name: 'a new stage is not quiet', counts: [1_000, 1_000, 0, 0] },
   {
     name: 'a tenant that posts every five minutes is not quiet',
@@ -22,18 +23,18 @@ test.each([
   expect(at(minutes(...counts))).toBeUndefined();
 });
 
-test('two minutes with less than a tenth of the usual begin a quiet span', () => {
+test('two minutes with less than a tenth of the usual tenants begin a quiet period', () => {
   const counts = minutes(...usual(1_000), 0, 99);
   expect(at(counts)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
 });
 
-test('a span lasts however long nothing comes, and ends with a minute that has samples', () => {
+test('a period lasts while nobody posts, and ends with a minute in which enough tenants post', () => {
   const open: QuietPeriod = { fromMs: 10 * MINUTE_MS, usual: 1_000 };
   expect(at(minutes(0, 0, 99), open)).toBe(open);
   expect(at(minutes(0, 0, 100), open)).toEqual({ ...open, toMs: 100 * MINUTE_MS });
 });
 
-test('a lower rate that lasts becomes the usual one, so rules do not rest for ever after a load test', () => {
+test('a lower number that lasts becomes the usual one, so rules are not suspended for ever', () => {
   const open: QuietPeriod = { fromMs: 78 * MINUTE_MS, usual: 100_000 };
   const ended = { ...open, toMs: 100 * MINUTE_MS };
   expect(at(minutes(...usual(1_000), 1_000, 1_000), open)).toEqual(ended);
@@ -43,8 +44,47 @@ test('a lower rate that lasts becomes the usual one, so rules do not rest for ev
   expect(at(minutes(...usual(1_000), 1_000, 1_000), younger)).toBe(younger);
 });
 
-test('a new quiet span can follow one that has ended', () => {
+test('a new quiet period can follow one that has ended', () => {
   const ended: QuietPeriod = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
   expect(at(minutes(...usual(1_000), 0, 0), ended)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
   expect(at(minutes(...usual(1_000), 1_000, 0), ended)).toBe(ended);
+});
+
+describe('the tenants of a stage', () => {
+  /** Samples that each tenant posts in a minute: first for 20 minutes, then for the last two. */
+  const quietAfter = (...tenants: readonly (readonly [before: number, after: number])[]) =>
+    quietOf(
+      {
+        usesBetween: async (tenant) => {
+          const [before, after] = tenants[Number(tenant)]!;
+          return minutes(...usual(before), after, after);
+        },
+      },
+      { quiet: async () => undefined, putQuiet: async () => {} },
+      tenants.map((_, i) => String(i) as Id),
+      100 * MINUTE_MS + 5_000,
+    );
+
+  test.each([
+    { name: 'the only tenant stops', tenants: [[500, 0]], isQuiet: true },
+    { name: 'nine of ten hosts of the only tenant die', tenants: [[500, 40]], isQuiet: false },
+    {
+      name: 'the one that posts nearly everything stops',
+      tenants: [
+        [1e6, 0],
+        [500, 500],
+      ],
+      isQuiet: false,
+    },
+    {
+      name: 'all stop',
+      tenants: [
+        [1e6, 0],
+        [500, 0],
+      ],
+      isQuiet: true,
+    },
+  ] as const)('$name', async ({ tenants, isQuiet }) => {
+    expect((await quietAfter(...tenants)) !== undefined).toBe(isQuiet);
+  });
 });
