@@ -69,7 +69,7 @@ export const monitorHandlers: RouteHandlers = {
 };
 
 /**
- * Puts a monitor into the index of groups that the evaluator evaluates.
+ * Puts a monitor into the index of tasks that the evaluator evaluates.
  *
  * @param rules 1; or 0 if the monitor was removed, so that the evaluator closes its alerts
  */
