@@ -49,7 +49,7 @@ export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   return { tenant, labels: sourceOf.service(name), text: `service ${quoted(name)}`, mustExist };
 }
 
-/** Quotes a text from a request for a message. Cuts the text to 255 characters, so that messages stay short. */
+/** Quotes a string from a request for a message. Shortens the string to 255 characters, so that messages stay short. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 255));
 }

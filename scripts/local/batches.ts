@@ -1,4 +1,4 @@
-/** How an event source mapping cuts batches and reads their results, as Lambda's documentation describes it. */
+/** How an event source mapping forms batches and interprets their results, as Lambda's documentation describes it. */
 
 /** One record of a Kinesis shard. */
 export interface ShardRecord {

@@ -13,7 +13,7 @@ const deploymentSchema = z.strictObject({
   /**
    * Folder of a synthesized cloud assembly, which includes its settings.
    *
-   * @default this checkout in its present state
+   * @default this checkout in its current state
    */
   assembly: z.string().min(1).optional(),
   /** Settings that differ from those at the start. */

@@ -5,10 +5,10 @@ import type { FunctionResource } from './template';
 export interface Right {
   /** Such as `dynamodb:UpdateItem`. */
   readonly actions: readonly string[];
-  /** ARNs, in which `*` matches any text. */
+  /** ARNs, in which `*` matches any string. */
   readonly resources: readonly string[];
   /**
-   * Patterns of permitted partition keys, in which `*` matches any text.
+   * Patterns of permitted partition keys, in which `*` matches any string.
    *
    * @default any key
    */

@@ -65,7 +65,7 @@ function digestOfSources(): Hash {
   return digest;
 }
 
-/** Returns the folder of the bundles of the present sources, which may not exist yet. */
+/** Returns the folder of the bundles of the current sources, which may not exist yet. */
 export function bundlesIn(cacheDir: string, digest = digestOfSources()): string {
   return join(cacheDir, `bundles-${digest.copy().digest('hex').slice(0, 16)}`);
 }

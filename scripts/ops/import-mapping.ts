@@ -184,8 +184,8 @@ export function parseValue(text: string): number | undefined {
 }
 
 /**
- * Largest numbers read as s, ms and us since epoch. For present times these units differ by factors of a
- * thousand.
+ * Largest numbers read as s, ms and us since epoch. For times of this century, the numbers in these units differ by
+ * factors of a thousand.
  */
 const LARGEST = [1e11, 1e14, 1e17];
 

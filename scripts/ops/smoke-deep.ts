@@ -186,7 +186,7 @@ async function archiveSample(
   return `${archived} partition-days were archived, and ${cold.places[0]?.place} has yesterday's sample`;
 }
 
-/** Deletes what the test has posted and imported, also from the archive. */
+/** Deletes the samples that the test posted and imported, also from the archive. */
 async function removeSamples(
   functions: Functions,
   hostId: string,

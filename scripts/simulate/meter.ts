@@ -102,7 +102,7 @@ export class Meter {
    * Counts a read of an object. A day of the archive is read chunk by chunk, and has more of them at the full load;
    * other objects are read in parts of 8 MB. The end of an object, which has its index, is read once.
    *
-   * @param range the range that was asked for, such as `bytes=-65536` for the end
+   * @param range the requested range, such as `bytes=-65536` for the end
    */
   getObject(key: string, bytes: number, range = ''): void {
     const isEnd = range.startsWith('bytes=-');

@@ -83,9 +83,9 @@ export interface Transitions {
 }
 
 /**
- * Compares what receivers were told with the present state, and returns the notifications they need. An alert
- * that fired and ended in between is not reported. A change during a silence is reported after the silence
- * has ended, if the alert is still in the new state.
+ * Compares the last notifications to receivers with the current state, and returns the notifications that they need. An
+ * alert that fired and ended in between is not reported. A change during a silence is reported after the silence has
+ * ended, if the alert is still in the new state.
  *
  * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed

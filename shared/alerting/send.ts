@@ -122,7 +122,7 @@ export async function sendAll(
     }
   });
   const { settled, ...counts } = report;
-  // Count batches without an attempt, too: nobody may have had time for them.
+  // Count batches without an attempt, too. There may have been no time to send them.
   const oldest = outbox.find(({ key, batch }) => !settled.has(key) && !isRepeated(batch));
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }

@@ -38,7 +38,7 @@ export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
  * one of its archived days has changed since the span's rollup was made.
  *
  * @param days all days in the partition's manifest
- * @param states the stored states of the partition's spans, as texts, by sort key
+ * @param states the stored states of the partition's spans, as strings, keyed by sort key
  */
 export function planSpans(
   days: readonly ManifestDay[],

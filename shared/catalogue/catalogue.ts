@@ -226,7 +226,7 @@ export class Catalogue {
   }
 
   /**
-   * Renews the pool items of sources, unless this instance has renewed them in the present renewal period.
+   * Renews the pool items of sources, unless this instance has renewed them in the current renewal period.
    *
    * @param pools the pool of each source, by the source's id
    */

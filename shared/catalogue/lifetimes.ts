@@ -14,7 +14,7 @@ export const LAYOUT_KEPT_MS = 30 * DAY_MS;
  */
 export const RENEWAL_MS = 16 * DAY_MS;
 
-/** Returns the number of a source's present renewal period, counted from 1970. See {@link RENEWAL_MS}. */
+/** Returns the number of a source's current renewal period, counted from 1970. See {@link RENEWAL_MS}. */
 export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
   return Math.floor((nowMs + bucketOfSource(sourceId) * DAY_MS) / RENEWAL_MS);
 }

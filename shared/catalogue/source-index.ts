@@ -26,12 +26,12 @@ export class SourceIndex {
     return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
   }
 
-  /** Remembers that this instance has renewed or inserted a source's item in the present renewal period. */
+  /** Remembers that this instance has renewed or inserted a source's item in the current renewal period. */
   noteRenewed(sourceId: Id): void {
     this.written.set(keyOf(sourceId), renewalPeriodOf(sourceId, this.now()));
   }
 
-  /** Puts or renews a source's item, unless this instance has done so in the present renewal period. */
+  /** Puts or renews a source's item, unless this instance has done so in the current renewal period. */
   async renew(tenantId: Id, sourceId: Id): Promise<void> {
     if (this.written.get(keyOf(sourceId)) === renewalPeriodOf(sourceId, this.now())) return;
     await updateItem(this.table, {

@@ -61,7 +61,7 @@ export interface WrittenColumn extends ByteRange {
   readonly offsetIndex?: ByteRange;
 }
 
-/** Maximum size of a text in a column's statistics, in bytes. Statistics with longer texts are omitted. */
+/** Maximum size of a string in a column's statistics, in bytes. Statistics with longer strings are omitted. */
 const MAX_BOUND_BYTES = 64;
 
 export function encodeRowGroup<Name extends string>(

@@ -157,7 +157,9 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads the states of a partition's spans, by sort key. Each state is the text that {@link commit} compares. */
+  /**
+   * Reads the states of a partition's spans, keyed by sort key. Each state is the string that {@link commit} compares.
+   */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const items = await queryItems(this.table, { pk: metaKeys.rollupsOf(ref) });
     return new Map(items.map(({ sk, state }) => [sk!.S!, state!.S!]));

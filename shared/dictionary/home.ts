@@ -85,11 +85,11 @@ interface Union {
  * The home of series: the groups of a source, or of a pool of sources. A home divides its series into unions, and
  * thereby chooses the layouts in which rows are written. A union is a set of series that arrive in the same rows.
  *
- * Senders may cut their requests anywhere, and a layout for each cut would cost more than the samples. So
- * a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a presence map.
- * If a row has series of two unions, the two unions are merged. If a Prometheus server distributes the series of a
- * scrape over queues, each queue gets a union, because its rows share no series with other queues. If any row may
- * have any series, as in Telegraf's batches, all series are in one union after a few requests.
+ * Senders may divide their series among requests in any way, and a layout for each part would cost more than the
+ * samples. So a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a
+ * presence map. If a row has series of two unions, the two unions are merged. If a Prometheus server distributes the
+ * series of a scrape over queues, each queue gets a union, because its rows share no series with other queues. If any
+ * row may have any series, as in Telegraf's batches, all series are in one union after a few requests.
  *
  * Instances of post need not agree on unions, and no store has them: an instance that knows fewer series writes
  * smaller layouts (ingest/common-layouts.ts).

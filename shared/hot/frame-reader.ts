@@ -79,13 +79,13 @@ const LATER_MS = 5 * 60_000;
 /** Estimated size of a cache entry without its frames, in bytes. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
 
-/** A window that a call asks for. */
+/** A window that a call requests. */
 interface AskedWindow extends AskedList {
   readonly cacheKey: string;
   readonly known: CachedFrames | undefined;
 }
 
-/** A group that a call asks for. */
+/** A group that a call requests. */
 interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /** Returns the id that the mark had when the first of the cached frames were read; '' if none are cached. */

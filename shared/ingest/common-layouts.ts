@@ -21,11 +21,11 @@ const MAX_COMMON = 16;
 /**
  * The common layouts of each group, in which the ingester writes rows of other layouts.
  *
- * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the source's series
- * (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance would add layouts
- * that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's largest layouts so
- * far has all of a row's series, the ingester writes the row in that layout. If a group's rows never had a presence
- * map, their layouts stay as they are.
+ * A sender may divide its series among requests in any way. Each instance of post then builds its own unions of the
+ * source's series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance
+ * would add layouts that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's
+ * largest layouts so far has all of a row's series, the ingester writes the row in that layout. If a group's rows never
+ * had a presence map, their layouts stay as they are.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */

@@ -18,7 +18,7 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Maximum length of a text, in characters, for which a loop is faster than the buffer's own method. The length fits
+ * Maximum length of a string, in characters, for which a loop is faster than the buffer's own method. The length fits
  * into one byte.
  */
 const SHORT_TEXT = 48;
@@ -70,7 +70,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Writes a text: its length in bytes as {@link uvarint}, then its bytes in UTF-8. */
+  /** Writes a string: its length in bytes as {@link uvarint}, then its bytes in UTF-8. */
   text(value: string): this {
     if (value.length <= SHORT_TEXT && this.ascii(value)) return this;
     const length = Buffer.byteLength(value);
@@ -79,7 +79,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Writes a short text if it is ASCII, as most labels are. Otherwise writes nothing, and returns false. */
+  /** Writes a short string if it is ASCII, as most labels are. Otherwise writes nothing, and returns false. */
   private ascii(value: string): boolean {
     const { length } = value;
     this.reserve(1 + length);
@@ -191,7 +191,7 @@ export class ByteReader {
     this.at += length;
   }
 
-  /** Returns the bytes from `start` to {@link offset} as a text with one character for each byte. */
+  /** Returns the bytes from `start` to {@link offset} as a string with one character for each byte. */
   latin1(start: number): string {
     return this.buffer.toString('latin1', start, this.at);
   }

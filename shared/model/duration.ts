@@ -4,7 +4,7 @@ const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as co
  * Parses a duration such as `500ms`, `20s`, `15m`, `1h` or `460d`. The unit is required, because people who write a
  * bare number usually mean seconds or minutes, not the ms that the code uses.
  *
- * @returns ms; undefined if the text is not a duration
+ * @returns ms; undefined if the string is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text.trim());

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** An id as text: 128 bits in base64url, always 22 characters. It never has characters that a user chose. */
+/** An id as a string: 128 bits in base64url, always 22 characters. It never has characters that a user chose. */
 export type Id = string;
 
 export const ID_BYTES = 16;
@@ -44,12 +44,12 @@ function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   return input.subarray(0, end);
 }
 
-/** Returns {@link idBytes} as text. */
+/** Returns {@link idBytes} as a string. */
 export function idOf(kind: string, ...parts: (string | Uint8Array)[]): Id {
   return idBytes(kind, ...parts).toString('base64url');
 }
 
-/** Returns the text of an id from its 16 bytes. */
+/** Returns the string form of an id, given its 16 bytes. */
 export function idText(bytes: Uint8Array): Id {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 }

@@ -1,9 +1,9 @@
 import type { Labels } from './labels';
 import { TextHash } from './text-hash';
 
-/** Maximum number of texts whose hashes are cached. Names and values of labels recur from series to series. */
+/** Maximum number of strings whose hashes are cached. Names and values of labels recur from series to series. */
 const MAX_TEXTS = 16_384;
-/** Maximum length of a text whose hash is cached, in characters. */
+/** Maximum length of a string whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
 /** Maximum number of labels of a series that are compared with those of the previous series. They are mostly equal. */
 const MAX_POSITIONS = 32;

@@ -32,18 +32,18 @@ export function compareLabels(a: Labels, b: Labels): number {
   return b.length - a.length;
 }
 
-/** Compares two texts in the order of their JSON. */
+/** Compares two strings in the order of their JSON. */
 function compareInJson(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
   if (mayBeEscaped(a, at) || mayBeEscaped(b, at)) return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
-  // At the end of a text, its JSON has the closing quote.
+  // At the end of a string, its JSON has the closing quote.
   return (at < a.length ? a.charCodeAt(at) : QUOTE) - (at < b.length ? b.charCodeAt(at) : QUOTE);
 }
 
-/** Whether JSON may write the character at an index differently from the text. */
+/** Whether JSON may write the character at an index differently from the string. */
 function mayBeEscaped(text: string, at: number): boolean {
   if (at === text.length) return false;
   const code = text.charCodeAt(at);

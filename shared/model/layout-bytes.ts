@@ -376,7 +376,7 @@ class PairHash {
   }
 }
 
-/** Reads the length of a text. Returns the offset of the text's end. */
+/** Reads the length of a string. Returns the offset of the string's end. */
 function textEnd(reader: ByteReader): number {
   const length = reader.count(1);
   return reader.offset + length;

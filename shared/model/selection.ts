@@ -9,7 +9,7 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** The series of one source, and the range of time, that a read asks a tier for. */
+/** The series of one source, and the range of time, that a read requests from a tier. */
 export interface Selection {
   /** The series, as a layout. The results have this layout. */
   readonly wanted: Layout;

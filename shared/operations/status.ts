@@ -38,7 +38,10 @@ const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
 /** Lifetime of a cached answer, in ms. The cache makes many open pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
-/** Lifetime of the manifest's cached summary, in ms. It changes once per flush; a read takes a query per partition. */
+/**
+ * Lifetime of the manifest's cached summary, in ms. The summary changes with each flush, and reading it takes one query
+ * for each partition.
+ */
 const MAX_ARCHIVE_AGE_MS = 60_000;
 /** How long cached usage counts are reused, in ms. Instances add their counts twice a minute. */
 const MAX_USAGE_AGE_MS = 15_000;

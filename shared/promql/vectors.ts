@@ -221,8 +221,8 @@ export function compareLabels(a: Labels, b: Labels): number {
 }
 
 /**
- * Compares texts in byte order of UTF-8. This order differs from that of UTF-16 only between surrogates and
- * the last characters of the basic plane.
+ * Compares strings in the byte order of UTF-8. This order differs from that of UTF-16 only between surrogates and the
+ * last characters of the basic plane.
  */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;

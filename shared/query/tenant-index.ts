@@ -85,8 +85,8 @@ export class TenantIndexes {
    * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in
    * the range, and `firstMs` is a lower bound of their times. `version` stays the same while nothing changes.
    *
-   * @param changes the index's present change token (change-list.ts); undefined if it was not read. A period
-   *   that this instance has never read is read concurrently
+   * @param changes the index's current change token (change-list.ts); undefined if it was not read. A period that this
+   *   instance has never read is read concurrently
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(

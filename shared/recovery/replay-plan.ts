@@ -17,7 +17,7 @@ export interface ReplaySituation {
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */
   readonly replay: Replay | undefined;
-  /** The arrival times that an operator has asked for; undefined if nobody has. */
+  /** The arrival times that an operator has requested; undefined if there is no request. */
   readonly asked: TimeRange | undefined;
   readonly nowMs: number;
 }

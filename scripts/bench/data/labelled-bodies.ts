@@ -160,7 +160,7 @@ function labelsOfSeries(target: string, name: string, metric: number): Labels {
   ];
 }
 
-/** Writes a KeyValue with a text. */
+/** Writes a KeyValue with a string value. */
 function writeAttribute(out: ByteWriter, field: number, key: string, value: string): void {
   writeMessage(out, field, (pair) => {
     writeMessage(pair.byte(0x0a).text(key), 2, (any) => any.byte(0x0a).text(value));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /**
  * Measures this process's CPU from now on.
  *
- * @returns a function that gives the ms used so far, user and system
+ * @returns a function that returns the ms used so far, in user mode and in the kernel
  */
 export function ownCpu(): () => number {
   const before = process.cpuUsage();

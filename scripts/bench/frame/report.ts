@@ -32,7 +32,7 @@ function tableOf(rows: readonly object[]): string {
   );
 }
 
-/** Returns a row's fields as text. Fields of a nested object are named `field.own`. */
+/** Returns a row's fields as strings. Fields of a nested object are named `field.own`. */
 function cellsOf(row: object): [name: string, text: string][] {
   return Object.entries(row).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -42,7 +42,7 @@ export const BUILT_IN_FUNCTIONS: readonly (readonly [name: string, run: Template
   ],
 ];
 
-/** Escapes a text for a URL's query, as Go's `url.QueryEscape` does. */
+/** Escapes a string for a URL's query, as Go's `url.QueryEscape` does. */
 export function queryEscape(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -223,7 +223,7 @@ function stringText(value: string, verb: string, precision: number): string | un
   return undefined;
 }
 
-/** Quotes a text like Go. */
+/** Quotes a string as Go does. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
 }

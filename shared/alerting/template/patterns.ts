@@ -20,7 +20,7 @@ function compiled(pattern: string): RE2JS {
   return regexp;
 }
 
-/** Returns whether an RE2 pattern matches anywhere in a text. */
+/** Returns whether an RE2 pattern matches anywhere in a string. */
 export function searches(pattern: string, text: string): boolean {
   return compiled(pattern).matcher(text).find();
 }

@@ -23,10 +23,9 @@ export class InvalidMetricsJsonError extends Error {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an ExportMetricsServiceRequest in its JSON mapping: names in lowerCamelCase, enums as integers,
- * 64-bit integers as text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are
- * ignored. An unpaired surrogate, which JSON can write as `\ud83d`, becomes U+FFFD: layouts hold UTF-8, which
- * cannot represent it.
+ * Reads an ExportMetricsServiceRequest in its JSON mapping: names in lowerCamelCase, enums as integers, 64-bit integers
+ * as strings or numbers, and `"NaN"`, `"Infinity"` and `"-Infinity"` as strings. Unknown names are ignored. An unpaired
+ * surrogate, which JSON can write as `\ud83d`, becomes U+FFFD: layouts hold UTF-8, which cannot represent it.
  *
  * @returns a reader that throws InvalidMetricsJsonError
  * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding

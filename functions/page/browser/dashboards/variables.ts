@@ -41,7 +41,7 @@ function replaced(
   });
 }
 
-/** Returns the names of the variables that a text refers to. */
+/** Returns the names of the variables that a string refers to. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map(
     ([, plain, braced, , bracketed]) => (plain ?? braced ?? bracketed)!,
