@@ -47,7 +47,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const load = await hot.nodes.load();
   // This hint to readers is awaited only at the end, so that it does not delay the flush.
   const hint = isPressed(load) ? holdReads(recovery, Date.now()) : undefined;
-  // While a command moves hash slots, flush everything at once, so that there is little to move.
+  // While a command moves hash slots, flush everything immediately, so that there is little to move.
   const isScaling = (await recovery.holds()).scalingUntilMs > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
   const round = {

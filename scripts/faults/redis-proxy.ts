@@ -52,7 +52,7 @@ function redisCall(functionName: string, command: Buffer): Call {
 export class RedisProxy {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
-  /** Whether new connections are closed at once. */
+  /** Whether new connections are closed immediately. */
   isRefusing = false;
 
   private constructor(

@@ -304,7 +304,7 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
       // Keep an emptied primary as a primary, so that it can get slots again or leave.
       ...['--cluster-allow-replica-migration', 'no'],
-      // Allow even a replica that was paused to take over, and start replication at once.
+      // Allow even a replica that was paused to take over, and start replication immediately.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },

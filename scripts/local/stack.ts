@@ -117,7 +117,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     });
     await serversGone(dataDir);
-    // Listen before the servers start, so that a taken port is reported at once.
+    // Listen before the servers start, so that a taken port is reported immediately.
     const port = await listen(http, options.port);
     cleanups.push(() => closeHttp(http));
     const adopt = (child: ChildProcess) => {

@@ -10,7 +10,7 @@ export class InvalidValueError extends Error {
   readonly code = 'commander.invalidArgument';
 }
 
-/** Largest number read as epoch seconds (the year 5138). Epoch ms of present times are larger. */
+/** Largest number read as epoch seconds (the year 5138). Current times in epoch ms are larger. */
 const LAST_SECONDS = 1e11;
 
 /** A date, or a date with a time of day and perhaps a zone. */

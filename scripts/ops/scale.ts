@@ -84,7 +84,7 @@ export async function scale(
     functions.invoke<MemoryWatch>('operator', { command: 'watch memory', scalingForMs });
   const startedMs = now();
   const first = await resharding.look();
-  // Start watching before anything moves, because recovery must know the present primaries.
+  // Start watching before anything moves, because recovery must know the current primaries.
   const before = await watch(first.shards === shards && !first.isChanging ? 0 : SCALING_MS);
   let drainedSamples = 0;
   if (drains && !first.isChanging && first.shards !== shards) {

@@ -227,8 +227,8 @@ async function evaluateTick(
 /**
  * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker to each,
  * which creates the series in advance. A reader may not see a new series until a second after its first samples, but it
- * sees the stale marker at a series' end at once. Without the series created in advance, the reader could miss a short
- * alert entirely.
+ * sees the stale marker at a series' end immediately. Without the series created in advance, the reader could miss a
+ * short alert entirely.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>

@@ -105,7 +105,7 @@ export class YamlReader {
     return isMap(this.resolve(given ?? null));
   }
 
-  /** Reads a mapping from text to text, such as labels. */
+  /** Reads a mapping from strings to strings, such as labels. */
   texts(given: Node | null, what: string): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [name, { value }] of this.anyMapping(given, what)?.entries ?? [])

@@ -51,7 +51,7 @@ export interface Demand {
   /** Units of the warm table and the meta table together. */
   readonly writeUnits: number;
   readonly readUnits: number;
-  /** Group-windows per month, and the length of a window as text. */
+  /** Group-windows per month, and the length of a window as a string. */
   readonly windows: number;
   readonly windowText: string;
   readonly bytesPerWindow: number;

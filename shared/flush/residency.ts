@@ -3,7 +3,7 @@ import type { Settings } from '../platform/settings';
 
 /** If a node uses more than this share of its memory, group-windows leave memory earlier. */
 const HIGH_SHARE = 0.7;
-/** If a node uses this share of its memory or more, group-windows leave memory at once. */
+/** If a node uses this share of its memory or more, group-windows leave memory immediately. */
 const FULL_SHARE = 0.85;
 /** If a node's main thread is busy for more than this share of the time, the node delays appends. */
 const BUSY_SHARE = 0.8;

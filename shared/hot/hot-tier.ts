@@ -23,7 +23,7 @@ export class HotTier {
   /**
    * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
    *   residency
-   * @param mayRead resolves when a call that reads frames may start; by default at once
+   * @param mayRead resolves when a call that reads frames may start; by default immediately
    */
   constructor(
     private readonly client: HotClient,

@@ -3,12 +3,12 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum size of a buffer, in bytes, that is worth a call to free it at once. */
+/** Minimum size of a buffer, in bytes, that is worth a call to free it immediately. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes at once. Afterwards the array is empty. Does nothing if the array is a slice of a larger
- * buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
+ * Frees the memory of bytes immediately. Afterwards the array is empty. Does nothing if the array is a slice of a
+ * larger buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
  * Without this call, V8 collects the whole heap for every 64 MB of buffers that are allocated.
  */

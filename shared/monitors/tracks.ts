@@ -99,7 +99,7 @@ export function advanceTrack(
     ...(sampleMs !== undefined && { sampleMs }),
   };
   if (alert !== undefined) return changed(next, alert, status, found, rules);
-  // Missing samples open an alert at once, without counting attempts.
+  // Missing samples open an alert immediately, without counting attempts.
   if (judgement.sampleMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };

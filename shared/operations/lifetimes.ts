@@ -47,7 +47,7 @@ export class Lifetimes {
   /**
    * Extends the expiry of items after the retention was raised, page by page.
    *
-   * @param hasTime asked before each page; a later call continues
+   * @param hasTime called before each page; if it returns false, the call ends, and a later call continues
    * @returns the number of items extended
    */
   async renew(hasTime: () => boolean): Promise<number> {

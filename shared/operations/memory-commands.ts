@@ -13,7 +13,7 @@ export interface MemoryWatch {
 
 /**
  * Observes the primaries, as a flusher does each minute, and records how much longer the calling command may move
- * slots. During that time flushers empty memory at once, and a primary that disappears counts as a loss of all
+ * slots. During that time flushers empty memory immediately, and a primary that disappears counts as a loss of all
  * partitions.
  */
 export async function watchMemory(

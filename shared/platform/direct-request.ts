@@ -64,7 +64,7 @@ export class DirectRequests {
    * @param read decodes the answer; returns undefined if the call has failed
    * @returns the result of `read`; undefined if the call has failed. A failed call is counted. If the service throttled
    *   it, this method has also waited for a random time: the SDK does not know of the call, and would make its first
-   *   attempt at once
+   *   attempt immediately
    */
   async send<Output>(
     { method, path, headers, body, bucket, abortSignal }: DirectRequest,

@@ -210,7 +210,7 @@ const DELETE_PARALLEL = 32;
  * Deletes items.
  *
  * @param items the items to delete, of which only `pk` and `sk` are needed
- * @param hasTime asked before each batch; false ends the call
+ * @param hasTime called before each batch; if it returns false, the call ends
  * @returns number of deleted items, and whether all are deleted
  */
 export async function deleteItems(

@@ -9,7 +9,8 @@ export interface ConsumerNote {
 /** How often the recovery function puts a heartbeat into every shard, so that all shards have new records. */
 const HEARTBEAT_MS = 60_000;
 /**
- * Minimum time between two notes of a consumer, ms. A consumer that falls behind or catches up writes a note at once.
+ * Minimum time between two notes of a consumer, ms. A consumer that falls behind or catches up writes a note
+ * immediately.
  */
 export const NOTE_EVERY_MS = 10_000;
 /** Maximum delay, in addition to the batch window, with which a consumer that keeps up appends a record, ms. */

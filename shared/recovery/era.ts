@@ -118,8 +118,8 @@ export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';
 /**
  * Judges the mark of a partition.
  *
- * @param now the present era, from a look at the primaries that began after the mark was read; undefined if it
- *   is not known
+ * @param now the current era, from a look at the primaries that began after the mark was read; undefined if it is not
+ *   known
  */
 export function judge(mark: FoundMark, now: Era | undefined): Verdict {
   if (mark.isMarkedHere) return 'whole';

@@ -77,9 +77,9 @@ export interface WatermarkPlan {
  *
  * The flushed-until time never exceeds the lowest watermark of any shard. It follows that a watermark must not outlive
  * its shard, because the flushed-until time could never pass it, and that a shard with unread records must have a
- * watermark, because these records could otherwise count as flushed. Therefore, an open shard gets a watermark at once,
- * unless one of its parents has a watermark. The watermark of a parent stays until each of its children has a
- * watermark.
+ * watermark, because these records could otherwise count as flushed. Therefore, an open shard gets a watermark
+ * immediately, unless one of its parents has a watermark. The watermark of a parent stays until each of its children
+ * has a watermark.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

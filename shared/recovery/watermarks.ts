@@ -10,7 +10,7 @@ export const ARRIVAL_SLACK_MS = 60_000;
 /**
  * Writes the watermark of each shard that the ingester reads. Every record of the shard that arrived before its
  * watermark is in memory. A watermark is written at most every ten seconds, since an older watermark only makes a
- * replay begin earlier. It is written at once when the ingester falls behind or catches up.
+ * replay begin earlier. It is written immediately when the ingester falls behind or catches up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();

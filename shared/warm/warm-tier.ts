@@ -266,7 +266,7 @@ export class WarmTier {
   /**
    * Deletes all items of a partition-day, whatever their revisions.
    *
-   * @param hasTime asked before each batch
+   * @param hasTime called before each batch; if it returns false, the call ends
    * @returns the number of deleted items; `isDone` is false when time was up first
    */
   async erase(

@@ -347,7 +347,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await redis.config('SET', 'maxmemory', Math.round(used / 0.9));
     try {
       const { samples, failed } = await functions.invoke<FlushResult>('flusher', {});
-      // Windows of earlier tests are due at once, too.
+      // Windows of earlier tests are due immediately, too.
       expect([samples >= 10, failed]).toEqual([true, 0]);
     } finally {
       await redis.config('SET', 'maxmemory', 0);

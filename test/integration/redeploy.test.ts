@@ -33,7 +33,7 @@ const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];
 
 class CountingClient extends ApiClient {
-  /** Number of posts that were not acknowledged at once. */
+  /** Number of posts that were not acknowledged immediately. */
   failures = 0;
 
   override async post(samples: readonly Sample[]): Promise<Outcome> {

@@ -574,7 +574,7 @@ describe('usage', () => {
         ],
       },
     });
-    // An instance adds its counts with a request half a minute later; a new instance adds them at once.
+    // An instance adds its counts with a request half a minute later; a new instance adds them immediately.
     await stack.killFunctions();
     await until(
       'posted',

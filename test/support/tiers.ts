@@ -219,7 +219,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
     directory: new ArchiveDirectory(meta, 460 * DAY_MS),
-    // Tests purge at once.
+    // Tests purge immediately.
     purgeAfterMs: 0,
     selections: new SelectionCache(),
     deletions: new SourceDeletions(catalogue.deletions),

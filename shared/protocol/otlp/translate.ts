@@ -107,7 +107,7 @@ export function labelName(attribute: string): string {
   return name.startsWith('_') && !name.startsWith('__') ? `key${name}` : name;
 }
 
-/** Returns the value of an integer attribute. Beyond 2^53 it is text, because a float64 would lose digits. */
+/** Returns the value of an integer attribute. Beyond 2^53 it is a string, because a float64 would lose digits. */
 export function integerValue(value: bigint): AttributeValue {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);

@@ -85,7 +85,7 @@ function patternOf(value: string): string {
   return quotable(value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
 }
 
-/** Replaces the variables in all texts of a widget. */
+/** Replaces the variables in all strings of a widget. */
 export function widgetWith(widget: Widget, values: ChosenValues): Widget {
   if (values.size === 0) return widget;
   const shown = (text: string) => shownText(text, values);
