@@ -50,10 +50,9 @@ if markId and markId == ARGV[2] then
     if bound then hasLeft[tonumber(start)] = true else bound = tonumber(start) end
   end
 end
--- How many frames of a list the reader need not get.
-local function knownOf(key, start, count)
-  if count == 0 or not bound or start < bound or hasLeft[start] then return 0 end
-  return redis.call('LLEN', key) >= count and count or 0
+-- How many of the total frames of a list the reader need not get.
+local function knownOf(start, count, total)
+  return bound and start >= bound and not hasLeft[start] and total >= count and count or 0
 end
 
 local sub, byte, char = string.sub, string.byte, string.char
@@ -127,8 +126,8 @@ for arg = 3, #ARGV do
   end
   local count, known, totals = number(), {}, {}
   for i = 1, count do
-    known[i] = knownOf(KEYS[key + i], number(), number())
     totals[i] = redis.call('LLEN', KEYS[key + i])
+    known[i] = knownOf(number(), number(), totals[i])
     room = room - cost * (totals[i] - known[i])
   end
   if room < 0 and key > 2 then break end
