@@ -16,11 +16,12 @@ import {
   splitIndexOf,
   tenantIdOf,
 } from '../../shared/model/placement';
+import { measureRollups } from './archive-rollups';
 import type { SeriesData } from './data/agent-data';
 import { dataSets, withLiveVersions } from './data/data-sets';
 import { bench } from './frame/bench';
 import { ownCpu } from './frame/cpu';
-import { texts } from './frame/options';
+import { count, flag, texts } from './frame/options';
 
 const TENANT = tenantIdOf('bench');
 const ROUNDS = 3;
@@ -36,8 +37,11 @@ export const archive = bench({
     'post, as in live data. Also measures how many samples per second a core writes and reads back.',
   options: {
     data: texts('<file...>', 'files of samples, as for `bench codec`'),
+    rollups: flag('measure instead how many bytes rollups of a month add to the archive'),
+    hosts: count('hosts of --rollups, 100 metrics each', 4),
   },
-  run: async ({ data }, frame) => {
+  run: async ({ data, rollups, hosts }, frame) => {
+    if (rollups) return measureRollups(hosts);
     const rows: object[] = [];
     const add = frame.adder(rows);
     for (const { name, load } of dataSets(data)) {
@@ -84,13 +88,13 @@ async function measure(days: readonly Day[]) {
   };
 }
 
-function withVersions(groups: Day): Day {
+export function withVersions(groups: Day): Day {
   return new Map(
     [...groups].map(([group, { block, layout }]) => [group, { block: withLiveVersions(block), layout }]),
   );
 }
 
-async function write(groups: Day): Promise<Buffer> {
+export async function write(groups: Day): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   const writer = new ArchiveWriter(async (part) => {
     parts.push(part);
@@ -109,7 +113,7 @@ async function verify(object: Buffer): Promise<void> {
 }
 
 /** Groups series into groups by time span, in the archiver's order: by source, split and merged. */
-function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
+export function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
   const instances = new Map<string, number>();
   const series = all.map((data) => {
     const times = data.timestamps.join();

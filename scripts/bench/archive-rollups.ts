@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { IDENTITY_BYTES } from '../../shared/cold/archived-day';
+import { joinRolled, rollUp } from '../../shared/cold/rollup-grains';
+import { GRAINS_MS, RolledDays, spanOf } from '../../shared/cold/rollup-span';
+import { RollupWriter } from '../../shared/cold/rollup-writer';
+import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
+import { groupsBySpan, withVersions, write } from './archive';
+import { makeAgentData } from './data/agent-data';
+
+/** Days of samples. All are in one month, so each grain length has one rollup object. */
+const DAYS = 26;
+/** The values of a host are those of the previous host so many minutes later. */
+const PHASE_MINUTES = 97;
+
+/** Measures the bytes of rollups as a share of the bytes of the archive that they are made from. */
+export async function measureRollups(hosts: number): Promise<object[]> {
+  const data = makeAgentData(DAYS * 1440);
+  const series = Array.from({ length: hosts }, (_, host) =>
+    data.map(({ labels, timestamps, values }) => {
+      const from = host * PHASE_MINUTES;
+      return {
+        labels: { ...labels, host: `agent${host}` },
+        timestamps,
+        values: [...values.slice(from), ...values.slice(0, from)],
+      };
+    }),
+  ).flat();
+  const days = [...groupsBySpan(series, DAY_MS)];
+  let archiveBytes = 0;
+  for (const [, groups] of days) archiveBytes += (await write(withVersions(groups))).length;
+  return GRAINS_MS.map((grainMs) => {
+    const writer = new RollupWriter(grainMs);
+    const rolledDays = new RolledDays(spanOf(grainMs, days[0]![0]));
+    for (const [day] of days)
+      rolledDays.set(
+        day,
+        createHash('sha256')
+          .update(day)
+          .digest('hex')
+          .slice(0, 2 * IDENTITY_BYTES),
+      );
+    for (const [group, { layout }] of days[0]![1]) {
+      const rolled = days.map(([, groups]) => rollUp(groups.get(group)!.block, grainMs)!);
+      const joined = layout.series.map((_, column) => joinRolled(rolled.map((of) => of[column]!)));
+      writer.addGroup(group, { layout, series: joined, days: rolledDays.bytes, deletions: '' });
+    }
+    const { bytes } = writer.finish();
+    return {
+      grain: grainMs === HOUR_MS ? 'hour' : 'day',
+      archiveBytes,
+      rollupBytes: bytes.length,
+      percentOfArchive: Math.round((1000 * bytes.length) / archiveBytes) / 10,
+    };
+  });
+}
