@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { metricNames } from '../../shared/catalogue/source-series';
-import { compareVersions } from '../../shared/codec';
 import { deleterDependencies } from '../../shared/compose/deleter';
 import { selectorOf, selects } from '../../shared/model/deletion';
 import { sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import { InvalidEventError, parseEvent } from '../../shared/platform/event';
-import { deletionRecords } from '../../shared/stream/deletion-records';
+import { deletionRecords, hasArrived } from '../../shared/stream/deletion-records';
 import { putRecords } from '../../shared/stream/put';
 import { deletionEvent } from './deletion-event';
 
@@ -59,14 +58,12 @@ export async function handler(event: unknown, context: Context): Promise<Deletio
       `the source has ${posted.deletions.length} deletions, at most ${MAX_DELETIONS} are allowed; delete a longer range instead`,
     );
 
-  const records = deletionRecords(tenant, source, { selector, fromMs: from, toMs: to });
-  await putRecords(kinesis, stream, records);
+  const deletion = { selector, fromMs: from, toMs: to };
+  await putRecords(kinesis, stream, deletionRecords(tenant, source, deletion));
   const deadlineMs = Math.min(MAX_WAIT_MS, context.getRemainingTimeInMillis() - MARGIN_MS) + Date.now();
   for (;;) {
-    const arrived = (await catalogue.deletions.of(tenant.id, sourceId)).filter(({ version }) =>
-      posted.deletions.every((earlier) => compareVersions(earlier.version, version) !== 0),
-    );
-    const isVisible = arrived.length >= records.length;
+    const found = await catalogue.deletions.of(tenant.id, sourceId);
+    const isVisible = hasArrived(tenant, source, deletion, posted.deletions, found);
     if (isVisible || Date.now() > deadlineMs) return { ...result, isDeleted: true, isVisible };
     await sleep(POLL_MS);
   }

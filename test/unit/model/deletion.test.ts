@@ -1,7 +1,14 @@
-import { ALL_TIME, selectorOf, selects, tombstonesOf } from '../../../shared/model/deletion';
+import {
+  ALL_TIME,
+  type Deletion,
+  selectorOf,
+  selects,
+  tombstonesOf,
+  withinKnownEpochs,
+} from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
-import { deletionRecords } from '../../../shared/stream/deletion-records';
+import { deletionRecords, hasArrived } from '../../../shared/stream/deletion-records';
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 describe('a name selector', () => {
@@ -79,5 +86,35 @@ describe('records of a deletion', () => {
   test('are one when a new partition map leaves the source in its partition', () => {
     const same = [grown[0]!, { fromDay: '2026-02-02', partitions: 1 }];
     expect(ranges(same, { fromMs: day2 - 5, toMs: day2 + 5 })).toEqual([[0, day2 - 5, day2 + 5]]);
+  });
+
+  describe('have arrived', () => {
+    const deletion = { selector, ...ALL_TIME };
+    const first = { ...deletion, toMs: day2 };
+    const second = { ...deletion, fromMs: day2 };
+    let sequence = 0n;
+    /** Returns a deletion as the catalogue has it after its arrival. */
+    const arrived = (each: Deletion) =>
+      withinKnownEpochs({ ...each, version: { arrivalMs: day2 + 5, sequence: sequence++ } });
+    const before = [arrived(first), arrived(second)];
+    const have = (...added: Deletion[]) =>
+      hasArrived(tenant(grown), source, deletion, before, [...before, ...added.map(arrived)]);
+
+    test('once the deletion of each partition is new in the catalogue', () => {
+      expect(have()).toBe(false);
+      expect(have(first)).toBe(false);
+      expect(have(second)).toBe(false);
+      expect(have(first, second)).toBe(true);
+    });
+
+    test.each([
+      { by: 'another name', other: { ...second, selector: { name: 'b', isPrefix: false } } },
+      { by: 'a prefix', other: { ...second, selector: { name: 'a', isPrefix: true } } },
+      { by: 'another start', other: { ...second, fromMs: day2 + 1 } },
+      { by: 'another end', other: { ...second, toMs: day2 + 1 } },
+    ])('not if another deletion of the source came first, by $by', ({ other }) => {
+      expect(have(first, other)).toBe(false);
+      expect(have(first, other, second)).toBe(true);
+    });
   });
 });
