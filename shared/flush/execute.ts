@@ -150,16 +150,16 @@ async function moveWindow(
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
-    let isFirst = true;
+    let isWritten = true;
     const puts = planItems(block, windowStart, merged);
     const isDivided = isInSeveral(items, puts);
     if (isDivided) await warm.noteDivided(ref, day);
     for (const { replaces, ...item } of puts) {
-      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...item, isDivided }, replaces);
-      if (!isFirst) break;
+      isWritten = await warm.put(ref, day, { group, windowStart, layer, ...item, isDivided }, replaces);
+      if (!isWritten) break;
       bytes += item.chunk.length;
     }
-    if (isFirst)
+    if (isWritten)
       return {
         frames: movedFrames(read.frames.slice(0, count), isAll),
         samples: frames.reduce((sum, frame) => sum + sampleCountOf(frame), 0),
