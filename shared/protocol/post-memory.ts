@@ -3,13 +3,26 @@ import { CACHES } from '../model/cache-budgets';
 const MB = 1_000_000;
 
 /**
- * Bounds of one body: the number of samples, of sources, and of rows with different series (post may create a layout
- * for each), and the total size of the series' names and labels, in bytes. With these bounds, no body takes more memory
- * than {@link POST_MEMORY.worstBody}.
+ * Bounds of one body. With these bounds, no body takes more memory than {@link POST_MEMORY.worstBody}. Post may create
+ * layouts for each row with different series, so their number has a bound of its own.
+ *
+ * More bounds are in the modules that need them:
+ *
+ * - `dictionary/home.ts`: the size of the layouts that a request may cause (`allowanceOfRequest`)
+ * - `prometheus/snappy.ts` and `prometheus/write-request.ts`: decoded bytes, series, samples and symbols
+ * - `otlp/metrics.ts` and `otlp/otlp.ts`: objects, attributes and buckets
+ * - `influx/line-reader.ts` and `influx/line-heads.ts`: fields
+ * - `mackerel/json.ts`: hosts
  */
 export const MAX_SAMPLES = 262_144;
 export const MAX_SOURCES = 10_000;
+/** Maximum number of pairs of source and time. */
+export const MAX_ROWS = 32_768;
+/** Maximum number of lines of line protocol. It is bounded because the line's tags are repeated for each of its fields. */
+export const MAX_LINES = 65_536;
+/** Maximum number of rows with different series. */
 export const MAX_SERIES_SETS = 10_000;
+/** Maximum size of all names and labels of series, in bytes. */
 export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -41,7 +54,11 @@ export const POST_MEMORY = {
    * for pairs.
    */
   smallCaches: 16 * MB,
-  /** Memory added by the worst of 42 bodies built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */
+  /**
+   * Memory that the worst of the bodies in `test/unit/protocol/hostile-bodies.ts` may add. The worst took this much
+   * with V8's default options; with {@link POST_MEMORY.nodeOptions} it takes less
+   * (decisions/2026-11-22-bounds-of-a-body.md), so there is a margin.
+   */
   worstBody: 290 * MB,
   /**
    * Options of Node.js. By default, V8 lets its young generation grow to three times 32 MB while a large body is

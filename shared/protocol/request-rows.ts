@@ -1,6 +1,6 @@
 import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
+import { MAX_LABEL_BYTES, MAX_ROWS, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
 
 /**
  * Number of bytes that a label counts for, in addition to its name and value. They account for the memory and time that
@@ -11,9 +11,6 @@ const LABEL_OVERHEAD = 56;
 const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
 export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
 const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
-
-/** Maximum number of rows in one request. */
-const MAX_ROWS = 32_768;
 
 /** The samples of one source and timestamp. */
 export class Row {

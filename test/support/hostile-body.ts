@@ -10,7 +10,7 @@ import { influxLines } from '../../shared/protocol/influx/lines';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics } from '../../shared/protocol/otlp/protobuf';
-import { MAX_SOURCES } from '../../shared/protocol/post-memory';
+import { MAX_LINES, MAX_SOURCES } from '../../shared/protocol/post-memory';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { RequestTooLargeError } from '../../shared/protocol/protocol';
@@ -26,11 +26,6 @@ const TENANT = {
 };
 const DICTIONARIES = new SeriesDictionaries(CACHES.seriesDictionaries);
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
-/**
- * Maximum number of rows of a body. Line protocol may have a row for each of 65,536 lines; the other protocols have
- * at most half as many.
- */
-const MAX_ROWS = 65_536;
 const MAX_RECORD_BYTES = 1024 * 1024;
 
 /** Every source is new, so that post makes as many pools as it can. */
@@ -61,7 +56,8 @@ export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Pro
     const largest = Math.max(0, ...records.map(({ data }) => data.length));
     if (
       held !== samples ||
-      rows.length > MAX_ROWS ||
+      // Line protocol may have a row for each line. The other protocols have at most half as many.
+      rows.length > MAX_LINES ||
       sources.length > MAX_SOURCES ||
       largest >= MAX_RECORD_BYTES
     )

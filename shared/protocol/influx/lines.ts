@@ -1,15 +1,11 @@
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { MAX_LABEL_BYTES, MAX_SAMPLES } from '../post-memory';
+import { MAX_LABEL_BYTES, MAX_LINES, MAX_SAMPLES } from '../post-memory';
 import type { OutOfTime, Protocol } from '../protocol';
 import { RequestRows, type Row, TOO_MANY_SETS } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/**
- * Maximum number of lines in one request. It is bounded because the line's tags are repeated for each of its fields.
- */
-const MAX_LINES = 65_536;
 /** Maximum number of invalid lines named in an answer. */
 const MAX_PROBLEMS = 20;
 
