@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
-
 /** The golden ratio, without its integer part. Any number of its multiples, modulo 1, is spread evenly over [0, 1). */
-const STEP = 0.618034;
+export const STEP = 0.618034;
 
 /**
- * Returns a new group-window's delay as a share of the maximum delay. The delays spread the work of flushing.
+ * Lua: `delayShare(dueKey, others)` returns a new group-window's delay as a share of the maximum delay, a multiple of
+ * 0.001 from 0 to 0.999. `dueKey` is the key of the partition's due index, `others` the number of group-windows that the
+ * index already has. The delays spread the work of flushing.
  *
  * All group-windows of an hour are first written in the same minute, and would become due in the same minute.
  * So each group-window also waits for a share of the maximum delay, which is a setting. The shares of a partition's
@@ -13,18 +13,8 @@ const STEP = 0.618034;
  * so that partitions with only one group differ from each other.
  *
  * In the due index, the score of a group-window is the time of its first write, in ms by the Redis server's clock,
- * plus the share as a fraction.
- *
- * @param dueKey key of the partition's due index
- * @param others number of group-windows that the index already has
- * @returns a multiple of 0.001 from 0 to 0.999; a double with the current time has room for such a fraction
+ * plus the share as a fraction. A double with the current time has room for such a fraction.
  */
-export function delayShare(dueKey: string, others: number): number {
-  const phase = createHash('sha1').update(dueKey).digest().readUInt32BE(0) / 2 ** 32;
-  return Math.floor(((phase + others * STEP) % 1) * 1000) / 1000;
-}
-
-/** Lua: the same function as {@link delayShare}. */
 export const DELAY_SHARE = `
 local function delayShare(dueKey, others)
   local phase = tonumber(string.sub(redis.sha1hex(dueKey), 1, 8), 16) / 4294967296

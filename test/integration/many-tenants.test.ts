@@ -1,6 +1,5 @@
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushLane } from '../../shared/flush/lane';
-import { delayShare } from '../../shared/hot/due-score';
 import { HotKeys, windowMember } from '../../shared/hot/hot-keys';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { idOf, idText } from '../../shared/model/id';
@@ -12,6 +11,7 @@ import { insertItems } from '../../shared/platform/table';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { rowRecords } from '../../shared/stream/row-records';
 import { UsageTable } from '../../shared/tenancy/usage-table';
+import { delayShare } from '../support/delay-share';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;

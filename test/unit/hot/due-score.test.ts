@@ -1,4 +1,4 @@
-import { delayShare } from '../../../shared/hot/due-score';
+import { delayShare } from '../../support/delay-share';
 
 describe('shares of the longest delay', () => {
   test.each([10, 100, 1_250])('of %i windows lie evenly, wherever they begin', (count) => {
