@@ -21,8 +21,9 @@ export interface SampleWriterDependencies {
  * steps:
  *
  * - {@link SeriesLimit} checks that the series is within the tenant's limit.
- * - {@link Pools} finds a home for the row's source.
+ * - {@link Pools} looks up the pool of a source that this instance of post does not know, and gives the source a home.
  * - The home chooses a layout that has the series, and the record contains the layout's bytes ({@link rowRecords}).
+ * - The ingester may write the row in a larger layout that other rows of the group have (ingest/common-layouts.ts).
  * - The ingester stores the layout and counts the series (ingest/ingest.ts).
  */
 export class SampleWriter {
