@@ -4,7 +4,7 @@ import { type ArchiveCount, archivePartitions } from '../../shared/archive/parti
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { fullScope, hourlyScope, partitionsToRollUp } from '../../shared/archive/run-scope';
 import { archiveDependencies } from '../../shared/compose/archive';
-import { allPartitions, rotated } from '../../shared/model/partitions';
+import { allPartitions, rotate } from '../../shared/model/partitions';
 import type { PartitionRef } from '../../shared/model/placement';
 import { settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
@@ -50,7 +50,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     before === undefined
       ? hourlyScope(all, await dependencies.recovery.registered(), nowMs, archiveAfter + maxSampleAge)
       : fullScope(all);
-  const partitions = rotated(scope.partitions, Math.random());
+  const partitions = rotate(scope.partitions, Math.random());
   const active = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {

@@ -60,17 +60,19 @@ const answer = httpHandler(dependencies, {
   },
 
   'POST /write': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message }) => ({ error: message })),
+    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message }) => ({
+      error: message,
+    })),
 
   'POST /api/v2/write': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
+    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message, problems }) => ({
       code: 'invalid',
       message,
       line: problems[0]?.line,
     })),
 
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
+    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message, problems }) => ({
       error: message,
       // Leave the field that quotes the line empty: neither logs nor answers may quote request bodies.
       data: problems.map(({ line, reason }) => ({
@@ -81,16 +83,16 @@ const answer = httpHandler(dependencies, {
     })),
 
   'POST /prometheus/api/v1/write': ({ event, tenant, charge }) =>
-    takeRemoteWrite(event, tenant, taking(tenant, charge)),
+    takeRemoteWrite(event, tenant, takingOf(tenant, charge)),
 
-  'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, taking(tenant, charge)),
+  'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, takingOf(tenant, charge)),
 });
 
 const answerAnywhere = withFunctionUrl('post', process.env[ENV.apiUrl], answer);
 
 export const handler = withMetrics('post', answerAnywhere, METRICS_MS);
 
-function taking(tenant: Tenant, charge: SampleCharge): Taking {
+function takingOf(tenant: Tenant, charge: SampleCharge): Taking {
   const { metadata } = dependencies;
   return {
     writer,

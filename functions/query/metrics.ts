@@ -19,7 +19,7 @@ import {
   type ShownSlice,
   serverTiming,
 } from './reading';
-import { catalogueOf, hostSource, quoted, type RegisteredSource, serviceSource } from './stores';
+import { catalogueOf, hostSource, quote, type RegisteredSource, serviceSource } from './stores';
 
 /** Reads of one metric in Mackerel's format, and of one series with any labels. */
 export const metricHandlers: RouteHandlers = {
@@ -34,7 +34,7 @@ export const metricHandlers: RouteHandlers = {
     namesOf(serviceSource(tenant, path.serviceName)),
 
   'GET /api/v1/series/metrics': async ({ tenant, query }) => {
-    const absent = `there is no series ${quoted(query.name)} of exactly these labels`;
+    const absent = `there is no series ${quote(query.name)} of exactly these labels`;
     const read = await readMetric(tenant, query.label, query, absent);
     return answerOf(read, (ms) => ms / 1000);
   },
@@ -49,7 +49,7 @@ interface MetricRead {
 
 /** Reads one metric. Mackerel's times are whole seconds. */
 async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredSource, query: MetricsQuery) {
-  const absent = `${text} has no metric ${quoted(query.name)}`;
+  const absent = `${text} has no metric ${quote(query.name)}`;
   const read = await readMetric(tenant, labels, query, absent, mustExist);
   return answerOf(read, (ms) => Math.floor(ms / 1000));
 }

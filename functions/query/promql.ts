@@ -9,7 +9,7 @@ import type {
 } from '../../shared/http/contract/promql';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
-import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
+import { metricJson, prometheusAnswer, queryAnswer, truncate } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/function-metrics';
@@ -67,7 +67,7 @@ async function answerQuery(
   };
   const startedMs = performance.now();
   const usedUnits = asks ? countUnits() : undefined;
-  const result = await within(budgetMs, run(store, options)).catch((error: unknown) => {
+  const result = await withTimeout(budgetMs, run(store, options)).catch((error: unknown) => {
     budget.stop(error);
     throw error;
   });
@@ -87,7 +87,7 @@ async function answerQuery(
 }
 
 /** Fails with a timeout if `work` takes longer than `ms`, without waiting for `work` to end. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new PromqlError('timeout', 'query timed out in query execution')), ms);
@@ -141,7 +141,7 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Matc
 }
 
 /** Answers from the index of series. The view has the series that may have samples between `start` and `end`. */
-function browsed(
+function browseView(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
   answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
@@ -156,28 +156,28 @@ function browsed(
 async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
-  return browsed(tenant, query, (view) => {
+  return browseView(tenant, query, (view) => {
     const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabels);
-    const { kept, warnings } = truncated(found, query.limit);
+    const { kept, warnings } = truncate(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
   });
 }
 
 function answerNames(names: readonly string[], limit: number | undefined) {
-  const { kept, warnings } = truncated([...names].sort(compareBytes), limit);
+  const { kept, warnings } = truncate([...names].sort(compareBytes), limit);
   return prometheusAnswer(JSON.stringify(kept), { warnings });
 }
 
 async function labels(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
-  return browsed(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
+  return browseView(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
 }
 
 /**
  * Decodes a label's name in a path. An escaped name starts with `U__`. In the rest of the name, `__` stands for `_`,
  * and a hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
  */
-function unescaped(name: string): string {
+function unescapeName(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
   return name
     .slice(3)
@@ -191,7 +191,7 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
     ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
     : await metricMetadata.list(tenant.id);
   // List exactly one entry for each family, because an empty list would break Grafana.
-  const { kept } = truncated(found, limit);
+  const { kept } = truncate(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
   return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));
 }
@@ -216,8 +216,8 @@ export const promqlHandlers: RouteHandlers = {
   'POST /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
-    const name = unescaped(path.name);
-    return browsed(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
+    const name = unescapeName(path.name);
+    return browseView(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

@@ -1,6 +1,6 @@
 import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
 import { queryDependencies } from '../../shared/compose/query';
-import { found } from '../../shared/http/http';
+import { requireFound } from '../../shared/http/http';
 import { type Labels, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -37,20 +37,20 @@ export interface RegisteredSource {
 
 export function hostSource(tenant: Tenant, hostId: string): RegisteredSource {
   const mustExist = async () => {
-    found('host', hostId, await hosts.get(tenant.id, hostId));
+    requireFound('host', hostId, await hosts.get(tenant.id, hostId));
   };
-  return { tenant, labels: sourceOf.host(hostId), text: `host ${quoted(hostId)}`, mustExist };
+  return { tenant, labels: sourceOf.host(hostId), text: `host ${quote(hostId)}`, mustExist };
 }
 
 export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   const mustExist = async () => {
-    found('service', name, await services.get(tenant.id, name));
+    requireFound('service', name, await services.get(tenant.id, name));
   };
-  return { tenant, labels: sourceOf.service(name), text: `service ${quoted(name)}`, mustExist };
+  return { tenant, labels: sourceOf.service(name), text: `service ${quote(name)}`, mustExist };
 }
 
 /** Quotes a string from a request for a message. Shortens the string to 255 characters, so that messages stay short. */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.slice(0, 255));
 }
 

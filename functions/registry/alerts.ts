@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import type { Id } from '../../shared/model/id';
 import { isGivenId } from '../../shared/model/random-id';
 import { isLogOf } from '../../shared/monitors/alert-store';
@@ -27,23 +27,23 @@ export const alertHandlers: RouteHandlers = {
   },
 
   'GET /api/v0/alerts/{alertId}': async ({ tenant, path: { alertId } }) =>
-    reply(200, found('alert', alertId, await alerts.get(tenant.id, alertId))),
+    reply(200, requireFound('alert', alertId, await alerts.get(tenant.id, alertId))),
 
   'PUT /api/v0/alerts/{alertId}': async ({ tenant, path: { alertId }, body }) => {
     const memo = body.memo ?? '';
     const bytes = Buffer.byteLength(memo);
     if (bytes > MAX_MEMO_BYTES)
       throw new HttpError(413, `memo: it has ${bytes} bytes; at most ${MAX_MEMO_BYTES} are allowed`);
-    found('alert', alertId, (await alerts.setMemo(tenant.id, alertId, memo)) || undefined);
+    requireFound('alert', alertId, (await alerts.setMemo(tenant.id, alertId, memo)) || undefined);
     return reply(200, { id: alertId, memo });
   },
 
   'POST /api/v0/alerts/{alertId}/close': async ({ tenant, path: { alertId }, body: { reason } }) =>
-    reply(200, found('alert', alertId, await closeAlert(closing, tenant, alertId, reason))),
+    reply(200, requireFound('alert', alertId, await closeAlert(closing, tenant, alertId, reason))),
 
   'GET /api/v0/alerts/{alertId}/logs': async ({ tenant, path: { alertId }, query }) => {
     const { nextId: after, limit } = query;
-    found('alert', alertId, await alerts.get(tenant.id, alertId));
+    requireFound('alert', alertId, await alerts.get(tenant.id, alertId));
     if (after !== undefined && !(isGivenId(after) && isLogOf(after, alertId)))
       throw new HttpError(
         400,
@@ -75,7 +75,7 @@ export const alertHandlers: RouteHandlers = {
 
   'GET /api/v0/monitoring/checks/{checkId}': async ({ tenant, path: { checkId } }) => {
     const check = isGivenId(checkId) ? await checks.get(tenant, checkId) : undefined;
-    const { id, name } = found('check', checkId, check);
+    const { id, name } = requireFound('check', checkId, check);
     return reply(200, { check: { id, name } });
   },
 

@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import type { Dashboard } from '../../shared/registry/dashboard';
 import { ChangedMeanwhileError, TakenPathError } from '../../shared/registry/dashboards';
 import { dashboards } from './stores';
@@ -10,20 +10,20 @@ export const dashboardHandlers: RouteHandlers = {
     reply(200, { dashboards: await dashboards.list(tenant.id) }),
 
   'POST /api/v0/dashboards': async ({ tenant, body }) =>
-    reply(200, await conflicting(dashboards.create(tenant.id, body))),
+    reply(200, await withConflictErrors(dashboards.create(tenant.id, body))),
 
   'GET /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
-    replyVersion(found('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
+    replyVersion(requireFound('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
 
   // With `If-Match`, replaces the dashboard only if it is still the version that the client has read.
   'PUT /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId }, body, event }) => {
     const expectedAt = expectedVersion(event.headers['if-match']);
-    const replaced = await conflicting(dashboards.replace(tenant.id, dashboardId, body, expectedAt));
-    return replyVersion(found('dashboard', dashboardId, replaced));
+    const replaced = await withConflictErrors(dashboards.replace(tenant.id, dashboardId, body, expectedAt));
+    return replyVersion(requireFound('dashboard', dashboardId, replaced));
   },
 
   'DELETE /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
-    reply(200, found('dashboard', dashboardId, await dashboards.remove(tenant.id, dashboardId))),
+    reply(200, requireFound('dashboard', dashboardId, await dashboards.remove(tenant.id, dashboardId))),
 };
 
 function replyVersion(dashboard: Dashboard) {
@@ -45,7 +45,7 @@ function expectedVersion(ifMatch: string | undefined): number | undefined {
   );
 }
 
-async function conflicting<T>(write: Promise<T>): Promise<T> {
+async function withConflictErrors<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {

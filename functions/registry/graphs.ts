@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { annotationsWithin } from '../../shared/registry/graph-annotations';
 import { annotations, graphDefinitions, requireService } from './stores';
@@ -30,7 +30,7 @@ export const graphHandlers: RouteHandlers = {
   // The API has no call that defines graphs of a service's metrics, so there is never a definition to delete.
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
     await requireService(tenant, path.serviceName);
-    return reply(200, found('graph', path.graphName, undefined));
+    return reply(200, requireFound('graph', path.graphName, undefined));
   },
 
   'POST /api/v0/graph-annotations': async ({ tenant, body }) => {
@@ -48,11 +48,11 @@ export const graphHandlers: RouteHandlers = {
   'PUT /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId }, body }) => {
     await requireService(tenant, body.service);
     const replaced = await annotations.change(tenant.id, annotationId, ({ id }) => ({ id, ...body }));
-    return reply(200, found('annotation', annotationId, replaced));
+    return reply(200, requireFound('annotation', annotationId, replaced));
   },
 
   'DELETE /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId } }) => {
     const removed = await annotations.remove(tenant.id, annotationId);
-    return reply(200, found('annotation', annotationId, removed));
+    return reply(200, requireFound('annotation', annotationId, removed));
   },
 };

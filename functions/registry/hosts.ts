@@ -1,5 +1,5 @@
 import type { RouteHandlers, RouteRequest } from '../../shared/http/handler';
-import { found, MAX_ANSWER, reply, replyText } from '../../shared/http/http';
+import { MAX_ANSWER, reply, replyText, requireFound } from '../../shared/http/http';
 import { overLimit } from '../../shared/http/metered';
 import type { RoutesByKey } from '../../shared/http/routes';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -31,23 +31,23 @@ export const hostHandlers: RouteHandlers = {
     path: { hostId },
     body: { spec, roles, checks: listed },
   }) => {
-    const host = found('host', hostId, await registration.update(tenant.id, hostId, spec, roles));
+    const host = requireFound('host', hostId, await registration.update(tenant.id, hostId, spec, roles));
     if (listed !== undefined) await checks.setListed(tenant, hostId, listed);
     return reply(200, { id: host.id });
   },
 
   'POST /api/v0/hosts/{hostId}/status': async ({ tenant, path: { hostId }, body: { status } }) => {
-    found('host', hostId, await hosts.change(tenant.id, hostId, (host) => ({ ...host, status })));
+    requireFound('host', hostId, await hosts.change(tenant.id, hostId, (host) => ({ ...host, status })));
     return reply(200, { success: true });
   },
 
   'PUT /api/v0/hosts/{hostId}/role-fullnames': async ({ tenant, path: { hostId }, body }) => {
-    found('host', hostId, await registration.setRoles(tenant.id, hostId, body.roleFullnames));
+    requireFound('host', hostId, await registration.setRoles(tenant.id, hostId, body.roleFullnames));
     return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/{hostId}/retire': async ({ tenant, path: { hostId } }) => {
-    found('host', hostId, (await retire(tenant, hostId)) || undefined);
+    requireFound('host', hostId, (await retire(tenant, hostId)) || undefined);
     return reply(200, { success: true });
   },
 
@@ -67,7 +67,7 @@ export const hostHandlers: RouteHandlers = {
   'GET /api/v0/hosts-by-custom-identifier/{customIdentifier}': async ({ tenant, path, query }) => {
     const identifier = path.customIdentifier;
     const [host] = await hosts.withIdentifier(tenant.id, identifier, query.caseInsensitive === 'true');
-    return view(tenant, found('host with the custom identifier', identifier, host));
+    return view(tenant, requireFound('host with the custom identifier', identifier, host));
   },
 };
 

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { bodyText, found, HttpError, reply, replyText } from '../../shared/http/http';
+import { bodyText, HttpError, reply, replyText, requireFound } from '../../shared/http/http';
 import { requireActive } from '../../shared/registry/hosts';
 import type { MetadataOwner } from '../../shared/registry/metadata';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -56,7 +56,7 @@ async function ofRole(
 ): Promise<MetadataOwner> {
   const { roles } = await requireService(tenant, path.serviceName);
   const role = roles.find(({ name }) => name === path.roleName);
-  return { id: found('role', `${path.serviceName}:${path.roleName}`, role).id, kind: 'role' };
+  return { id: requireFound('role', `${path.serviceName}:${path.roleName}`, role).id, kind: 'role' };
 }
 
 async function list(tenant: Tenant, owner: MetadataOwner) {
@@ -65,7 +65,11 @@ async function list(tenant: Tenant, owner: MetadataOwner) {
 }
 
 async function get(tenant: Tenant, owner: MetadataOwner, namespace: string) {
-  const { json, modifiedAt } = found('metadata', namespace, await metadata.get(tenant.id, owner, namespace));
+  const { json, modifiedAt } = requireFound(
+    'metadata',
+    namespace,
+    await metadata.get(tenant.id, owner, namespace),
+  );
   return replyText(200, json, { 'last-modified': new Date(modifiedAt * 1000).toUTCString() });
 }
 
@@ -77,6 +81,6 @@ async function put(tenant: Tenant, owner: MetadataOwner, namespace: string, even
 }
 
 async function remove(tenant: Tenant, owner: MetadataOwner, namespace: string) {
-  found('metadata', namespace, await metadata.remove(tenant.id, owner, namespace));
+  requireFound('metadata', namespace, await metadata.remove(tenant.id, owner, namespace));
   return reply(200, { success: true });
 }

@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { randomId } from '../../shared/model/random-id';
 import {
   checkMonitor,
@@ -33,7 +33,7 @@ export const monitorHandlers: RouteHandlers = {
   },
 
   'GET /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) =>
-    reply(200, { monitor: found('monitor', monitorId, await monitors.get(tenant.id, monitorId)) }),
+    reply(200, { monitor: requireFound('monitor', monitorId, await monitors.get(tenant.id, monitorId)) }),
 
   'PUT /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId }, body }) => {
     await check(tenant, body);
@@ -42,11 +42,11 @@ export const monitorHandlers: RouteHandlers = {
         throw new HttpError(400, `type: the monitor is of type ${stored.type}, which cannot change`);
       return { id: stored.id, ...updatedMonitor(stored, body) };
     });
-    return reply(200, found('monitor', monitorId, changed));
+    return reply(200, requireFound('monitor', monitorId, changed));
   },
 
   'DELETE /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) => {
-    const removed = found('monitor', monitorId, await monitors.remove(tenant.id, monitorId));
+    const removed = requireFound('monitor', monitorId, await monitors.remove(tenant.id, monitorId));
     await index(tenant, removed, 0);
     return reply(200, removed);
   },
@@ -61,11 +61,11 @@ export const monitorHandlers: RouteHandlers = {
   'PUT /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId }, body }) => {
     await checkDowntime(tenant, body, downtimeId);
     const changed = await downtimes.change(tenant.id, downtimeId, ({ id }) => ({ id, ...body }));
-    return reply(200, found('downtime', downtimeId, changed));
+    return reply(200, requireFound('downtime', downtimeId, changed));
   },
 
   'DELETE /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId } }) =>
-    reply(200, found('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
+    reply(200, requireFound('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
 };
 
 /**

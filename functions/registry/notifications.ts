@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import type { Channel, ChannelSpec } from '../../shared/monitors/channel';
 import { requireIds, requireScopes, requireServices } from '../../shared/monitors/check-monitor';
 import type { AlertGroupSettingSpec } from '../../shared/monitors/notification-group';
@@ -45,11 +45,11 @@ export const notificationHandlers: RouteHandlers = {
         throw new HttpError(400, `type: the channel is of type ${type}, which cannot change`);
       return { id, ...spec };
     });
-    return reply(200, channelView(found('channel', channelId, changed)));
+    return reply(200, channelView(requireFound('channel', channelId, changed)));
   },
 
   'DELETE /api/v0/channels/{channelId}': async ({ tenant, path: { channelId } }) => {
-    const removed = found('channel', channelId, await channels.remove(tenant.id, channelId));
+    const removed = requireFound('channel', channelId, await channels.remove(tenant.id, channelId));
     await notificationGroups.removeChild(tenant.id, 'childChannelIds', channelId);
     return reply(200, channelView(removed));
   },
@@ -74,14 +74,14 @@ export const notificationHandlers: RouteHandlers = {
         );
       return { id, type, ...body };
     });
-    return reply(200, found('notification group', notificationGroupId, changed));
+    return reply(200, requireFound('notification group', notificationGroupId, changed));
   },
 
   'DELETE /api/v0/notification-groups/{notificationGroupId}': async ({ tenant, path }) => {
     const { notificationGroupId: id } = path;
     if (id === defaultGroupId(tenant.id))
       throw new HttpError(400, 'the default notification group cannot be deleted');
-    const removed = found('notification group', id, await notificationGroups.remove(tenant.id, id));
+    const removed = requireFound('notification group', id, await notificationGroups.remove(tenant.id, id));
     await notificationGroups.removeChild(tenant.id, 'childNotificationGroupIds', id);
     return reply(200, removed);
   },
@@ -91,7 +91,7 @@ export const notificationHandlers: RouteHandlers = {
 
   'GET /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path }) => {
     const { alertGroupSettingId: id } = path;
-    return reply(200, found('alert group setting', id, await alertGroupSettings.get(tenant.id, id)));
+    return reply(200, requireFound('alert group setting', id, await alertGroupSettings.get(tenant.id, id)));
   },
 
   'POST /api/v0/alert-group-settings': async ({ tenant, body }) => {
@@ -106,12 +106,15 @@ export const notificationHandlers: RouteHandlers = {
       id,
       ...body,
     }));
-    return reply(200, found('alert group setting', alertGroupSettingId, changed));
+    return reply(200, requireFound('alert group setting', alertGroupSettingId, changed));
   },
 
   'DELETE /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path }) => {
     const { alertGroupSettingId: id } = path;
-    return reply(200, found('alert group setting', id, await alertGroupSettings.remove(tenant.id, id)));
+    return reply(
+      200,
+      requireFound('alert group setting', id, await alertGroupSettings.remove(tenant.id, id)),
+    );
   },
 };
 

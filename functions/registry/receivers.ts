@@ -12,7 +12,7 @@ const MAX_UNDELIVERED = 100;
 export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers': async ({ tenant }) => masked(await receivers.get(tenant.id)),
   'PUT /api/v1/alert-receivers': async ({ tenant, body }) => putReceivers(tenant, body),
-  'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
+  'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => listUndelivered(tenant),
 };
 
 /** Replaces a secret in answers. In a request, it means that the stored secret is kept. */
@@ -65,8 +65,8 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
   return masked(changed);
 }
 
-async function undelivered(tenant: Tenant) {
-  const items = await evaluatorStore.undelivered(tenant.id, MAX_UNDELIVERED);
+async function listUndelivered(tenant: Tenant) {
+  const items = await evaluatorStore.listUndelivered(tenant.id, MAX_UNDELIVERED);
   return reply(200, {
     batches: items.map(({ attempts, refused, batch }) => ({
       ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),

@@ -27,7 +27,7 @@ export const ruleHandlers: RouteHandlers = {
 
   'GET /prometheus/config/v1/rules/{namespace}/{group}': async ({ tenant, path }) => {
     const stored = await ruleGroups.get(tenant.id, ruleGroupId(path.namespace, path.group));
-    if (stored === undefined) throw absent();
+    if (stored === undefined) throw groupNotFound();
     return yaml(stored.document);
   },
 
@@ -47,7 +47,7 @@ export const ruleHandlers: RouteHandlers = {
   },
 
   'DELETE /prometheus/config/v1/rules/{namespace}/{group}': async ({ tenant, path }) => {
-    if (!(await ruleGroups.remove(tenant, path.namespace, path.group))) throw absent();
+    if (!(await ruleGroups.remove(tenant, path.namespace, path.group))) throw groupNotFound();
     return done();
   },
 
@@ -80,6 +80,6 @@ function yaml(value: Parameters<typeof rulesYaml>[0]) {
   return replyPlain(rulesYaml(value), 'application/yaml');
 }
 
-function absent(): HttpError {
+function groupNotFound(): HttpError {
   return new HttpError(404, 'group does not exist');
 }

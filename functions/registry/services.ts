@@ -1,6 +1,6 @@
 import { streamClient } from '../../shared/compose/stream';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { ALL_NAMES, ALL_TIME } from '../../shared/model/deletion';
 import { sourceOf } from '../../shared/model/labels';
 import { variable } from '../../shared/platform/environment';
@@ -29,7 +29,7 @@ export const serviceHandlers: RouteHandlers = {
     // Delete the samples first. If this fails, the service still exists, and the client can retry.
     await requireService(tenant, serviceName);
     await deleteSamples(tenant, serviceName);
-    const service = found('service', serviceName, await services.remove(tenant.id, serviceName));
+    const service = requireFound('service', serviceName, await services.remove(tenant.id, serviceName));
     // A crash here leaves metadata that nobody can reach, because ids of services and roles are never used
     // again.
     for (const { id } of [service, ...service.roles]) await metadata.removeOwner(tenant.id, id);
@@ -44,7 +44,7 @@ export const serviceHandlers: RouteHandlers = {
   'POST /api/v0/services/{serviceName}/roles': async ({ tenant, path: { serviceName }, body }) => {
     const { name, memo } = body;
     const added = await services.addRole(tenant.id, serviceName, { name, memo: memo ?? '' });
-    const role = found('service', serviceName, added);
+    const role = requireFound('service', serviceName, added);
     if (role === 'exists') throw new HttpError(400, `name: the role ${JSON.stringify(name)} exists already`);
     return reply(200, { name: role.name, memo: role.memo });
   },
@@ -52,7 +52,7 @@ export const serviceHandlers: RouteHandlers = {
   'DELETE /api/v0/services/{serviceName}/roles/{roleName}': async ({ tenant, path }) => {
     const { serviceName, roleName } = path;
     const removed = await services.removeRole(tenant.id, serviceName, roleName);
-    const role = found('role', `${serviceName}:${roleName}`, removed);
+    const role = requireFound('role', `${serviceName}:${roleName}`, removed);
     await metadata.removeOwner(tenant.id, role.id);
     return reply(200, { name: role.name, memo: role.memo });
   },

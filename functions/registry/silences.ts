@@ -5,7 +5,7 @@ import { FIRING_MS } from '../../shared/alerting/receiver-bodies';
 import { type Silence, silenceState, silenceTest } from '../../shared/alerting/silences';
 import type { alertsQuery } from '../../shared/http/contract/silences';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { found, HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { idOf } from '../../shared/model/id';
 import { type Labels, labelsKey, labelsOf } from '../../shared/model/labels';
 import { seriesTest } from '../../shared/model/matcher';
@@ -45,17 +45,17 @@ export const silenceHandlers: RouteHandlers = {
   'POST /alertmanager/api/v2/silences': async ({ tenant, body: { id, startsAt, endsAt, ...rest } }) => {
     const request = { ...rest, startsAtMs: Date.parse(startsAt), endsAtMs: Date.parse(endsAt) };
     const silenceID = await silences.put(tenant.id, id || undefined, request);
-    return reply(200, { silenceID: found('silence', id ?? '', silenceID) });
+    return reply(200, { silenceID: requireFound('silence', id ?? '', silenceID) });
   },
 
   'GET /alertmanager/api/v2/silence/{silenceId}': async ({ tenant, path: { silenceId } }) => {
     const all = await silences.list(tenant.id);
     const silence = all.find(({ id }) => id === silenceId);
-    return reply(200, silenceView(found('silence', silenceId, silence), Date.now()));
+    return reply(200, silenceView(requireFound('silence', silenceId, silence), Date.now()));
   },
 
   'DELETE /alertmanager/api/v2/silence/{silenceId}': async ({ tenant, path: { silenceId } }) => {
-    found('silence', silenceId, (await silences.expire(tenant.id, silenceId)) || undefined);
+    requireFound('silence', silenceId, (await silences.expire(tenant.id, silenceId)) || undefined);
     return reply(200, {});
   },
 };

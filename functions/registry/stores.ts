@@ -1,5 +1,5 @@
 import { registryDependencies } from '../../shared/compose/registry';
-import { found, HttpError } from '../../shared/http/http';
+import { HttpError, requireFound } from '../../shared/http/http';
 import { requirePublicHost } from '../../shared/platform/public-address';
 import type { Host } from '../../shared/registry/hosts';
 import type { Service } from '../../shared/registry/services';
@@ -40,7 +40,7 @@ export const {
  * @throws {HttpError} 404 if it is unknown
  */
 export async function requireHost(tenant: Tenant, hostId: string): Promise<Host> {
-  return found('host', hostId, await hosts.get(tenant.id, hostId));
+  return requireFound('host', hostId, await hosts.get(tenant.id, hostId));
 }
 
 /**
@@ -49,7 +49,7 @@ export async function requireHost(tenant: Tenant, hostId: string): Promise<Host>
  * @throws {HttpError} 404 if it is unknown
  */
 export async function requireService(tenant: Tenant, name: string): Promise<Service> {
-  return found('service', name, await services.get(tenant.id, name));
+  return requireFound('service', name, await services.get(tenant.id, name));
 }
 
 /**

@@ -173,7 +173,9 @@ class Run {
     return {
       select: async (matchers, range) => {
         const { series, warnings } = await store.select(matchers, range);
-        const shown = series.map((each) => (this.isOwn(each.labels) ? before(each, hiddenFromMs) : each));
+        const shown = series.map((each) =>
+          this.isOwn(each.labels) ? samplesBefore(each, hiddenFromMs) : each,
+        );
         return { series: shown, warnings };
       },
     };
@@ -254,7 +256,7 @@ interface Due {
 }
 
 /** Returns the samples before a time. */
-function before({ labels, timestamps, values }: SampleColumns, ms: number): SampleColumns {
+function samplesBefore({ labels, timestamps, values }: SampleColumns, ms: number): SampleColumns {
   const end = firstFrom(timestamps, ms);
   return { labels, timestamps: timestamps.subarray(0, end), values: values.subarray(0, end) };
 }

@@ -13,7 +13,7 @@ import {
 } from './advance-rule-group';
 import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from './evaluation';
 import { batchSize } from './evaluator-store';
-import { encoded, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
+import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
 import { channelsOf, type ReceiverStore } from './receivers';
 import { ruleGroupOf } from './rule-document';
@@ -83,7 +83,7 @@ async function load(
   if (stored === undefined)
     return {
       evaluate: async () =>
-        state === undefined ? { outcome: 'gone' } : ended(tenant, id, state, request.nowMs),
+        state === undefined ? { outcome: 'gone' } : endRemoved(tenant, id, state, request.nowMs),
     };
   const ruleGroup = ruleGroupOf(stored.document);
   const plan = planRuleGroup(ruleGroup, state, request, stage.ruleQueryOffset);
@@ -101,7 +101,7 @@ async function load(
     const advanced = await advanceRuleGroup(ruleGroup, state, plan, options);
     const { ticks, skipped, hasMore, series, isLate } = advanced;
     const { rules, tickMs } = advanced.state;
-    return encoded({
+    return encodeOutcome({
       ...{ afterMs: state?.tickMs, tickMs, state: advanced.state, series, ticks, skipped, hasMore },
       batches: batchesOf(tenant, stored, { ...advanced.state, isLate }, advanced.notifications),
       failing: rules.filter(({ lastError }) => lastError !== undefined).length,
@@ -111,10 +111,10 @@ async function load(
 }
 
 /** Ends a rule group that was removed. */
-function ended(tenant: Tenant, id: string, state: RuleGroupState, nowMs: number): Outcome {
+function endRemoved(tenant: Tenant, id: string, state: RuleGroupState, nowMs: number): Outcome {
   const { series, notifications } = endRuleGroup(state, id, nowMs);
   const about = { ...state, tickMs: nowMs, isLate: false };
-  return encoded({
+  return encodeOutcome({
     ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series },
     batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
     ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },

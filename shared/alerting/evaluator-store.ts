@@ -12,12 +12,12 @@ import {
   deleteItemIf,
   getItem,
   type Item,
+  isWritten,
   putItem,
   putItemIf,
   queryAll,
   queryItems,
   type Table,
-  wins,
 } from '../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
@@ -111,9 +111,10 @@ export class EvaluatorStore {
     const { client } = this.table;
     const items = this.itemsOf(tick);
     const { Put, Delete } = items[0]!;
-    if (items.length > 1) return wins(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
-    if (Put !== undefined) return wins(client.send(new PutItemCommand(Put)));
-    return wins(client.send(new DeleteItemCommand(Delete!)));
+    if (items.length > 1)
+      return isWritten(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
+    if (Put !== undefined) return isWritten(client.send(new PutItemCommand(Put)));
+    return isWritten(client.send(new DeleteItemCommand(Delete!)));
   }
 
   private itemsOf({
@@ -213,7 +214,7 @@ export class EvaluatorStore {
    *
    * @param limit maximum number of dead letters returned
    */
-  async undelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
+  async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
     const options = { ScanIndexForward: false, Limit: limit };
     const items = queryAll(this.table, { pk: metaKeys.undeliveredOf(tenantId) }, options);
     const found: OutboxItem[] = [];

@@ -101,7 +101,7 @@ export class Invocation {
         tenant = found.tenant;
         result = await found.evaluate();
       } catch (error) {
-        result = failed(ref, error);
+        result = failedOutcome(ref, error);
       }
       answer.push({ ...ref, ...result });
       left.set(ref.tenant, left.get(ref.tenant)! - 1);
@@ -125,7 +125,7 @@ function sizeOf({ state = '', samples, batches }: EvaluatedTask): number {
 }
 
 /** Logs why a task could not be evaluated. */
-export function failed(ref: TaskRef, error: unknown): Outcome {
+export function failedOutcome(ref: TaskRef, error: unknown): Outcome {
   log.error('a rule group or monitor could not be evaluated', { ...ref, error: error as Error });
   return { outcome: 'failed', reason: (error as Error).message };
 }
@@ -154,7 +154,7 @@ export interface TaskResult extends Omit<EvaluatedTask, 'afterMs' | 'state' | 's
  *
  * @throws {Error} when the state is larger than an item of the table may be
  */
-export function encoded({ afterMs, state, series, batches, ...counts }: TaskResult): Outcome {
+export function encodeOutcome({ afterMs, state, series, batches, ...counts }: TaskResult): Outcome {
   const bytes = state && encodeJson(state);
   if (bytes !== undefined && bytes.length > MAX_STATE_BYTES)
     throw new Error(

@@ -21,12 +21,12 @@ export function parseLabelMatcher(text: string): Matcher {
   const [, quotedName, name, op, quotedValue, value = ''] = MATCHER.exec(text.trim()) ?? [];
   if (op === undefined) throw new MatcherError(`bad matcher format: ${text.slice(0, 100)}`);
   return {
-    label: quotedName === undefined ? name! : unquoted(quotedName),
+    label: quotedName === undefined ? name! : unquote(quotedName),
     op: op as '=' | '!=' | '=~' | '!~',
-    value: quotedValue === undefined ? value : unquoted(quotedValue),
+    value: quotedValue === undefined ? value : unquote(quotedValue),
   };
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   return text.replace(/\\(.)/gsu, (_, character: string) => (character === 'n' ? '\n' : character));
 }

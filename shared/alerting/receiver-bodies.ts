@@ -1,7 +1,7 @@
 import { type Labels, labelsKey, labelValue } from '../model/labels';
 import { slicesOf } from '../model/slices';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
-import { lineText, listed, slackText, subjectText, type TopicMessage } from './message-text';
+import { lineText, listAlerts, slackText, subjectText, type TopicMessage } from './message-text';
 import type { Notification, NotificationBatch } from './notification';
 import type { RuleGroupState } from './rule-group-state';
 
@@ -57,8 +57,8 @@ function isTold({ state, resolvedAtMs }: Alert, nowMs: number): boolean {
 function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string): object {
   const { labels, annotations, firedAtMs, resolvedAtMs } = alert;
   return {
-    labels: plain(labels),
-    annotations: plain(annotations),
+    labels: objectOf(labels),
+    annotations: objectOf(annotations),
     startsAt: timeText(firedAtMs!),
     endsAt: timeText(resolvedAtMs ?? nowMs + FIRING_MS),
     generatorURL: graphUrl(externalUrl, expr),
@@ -76,7 +76,7 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
   const groupLabels = { namespace, group };
   const [first] = notifications;
   const common = (of: (each: Notification) => Labels) =>
-    plain(
+    objectOf(
       of(first!).filter(([name, value]) =>
         notifications.every((each) => labelValue(of(each), name) === value),
       ),
@@ -97,8 +97,8 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
       ({ id, state, labels, annotations, firedAtMs, resolvedAtMs, expr, reason }) => ({
         id,
         status: state,
-        labels: plain(labels),
-        annotations: plain(annotations),
+        labels: objectOf(labels),
+        annotations: objectOf(annotations),
         startsAt: timeText(firedAtMs),
         endsAt: resolvedAtMs === undefined ? NO_TIME : timeText(resolvedAtMs),
         generatorURL: graphUrl(externalUrl, expr),
@@ -110,7 +110,7 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
 }
 
 /** Replaces characters of label names that Alertmanagers before 0.27 reject. */
-function plain(labels: Labels): Record<string, string> {
+function objectOf(labels: Labels): Record<string, string> {
   return Object.fromEntries(
     labels.map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_'), value]),
   );
@@ -123,7 +123,7 @@ function graphUrl(externalUrl: string, expr: string): string {
 /** Returns the body of a request to a Slack-compatible webhook. */
 export function slackBody(batch: NotificationBatch, externalUrl: string): string {
   const { namespace, group, notifications } = batch;
-  const lines = listed(notifications, (each) => {
+  const lines = listAlerts(notifications, (each) => {
     const name = slackText(nameOf(each));
     return `• *${name}* ${slackText(detailOf(each))} <${graphUrl(externalUrl, each.expr)}|graph>`;
   });
@@ -154,7 +154,7 @@ function messageOf(batch: NotificationBatch, externalUrl: string): TopicMessage 
   const { namespace, group, notifications } = batch;
   const [first] = notifications;
   const head = `[${countsOf(notifications)}] ${nameOf(first!)} (${namespace}/${group})`;
-  const lines = listed(
+  const lines = listAlerts(
     notifications,
     (each) => `${nameOf(each)} ${detailOf(each)}\n${graphUrl(externalUrl, each.expr)}`,
   );

@@ -76,7 +76,7 @@ export function putSilence(
   if (previous !== undefined && canChange(previous, request, nowMs)) {
     const changed = { ...request, id: previous.id, updatedAtMs: nowMs };
     return {
-      silences: bounded(
+      silences: boundSilences(
         shown.map((each) => (each === previous ? changed : each)),
         nowMs,
       ),
@@ -90,7 +90,7 @@ export function putSilence(
     id: newId,
     updatedAtMs: nowMs,
   };
-  return { silences: bounded([...ended, added], nowMs), id: newId };
+  return { silences: boundSilences([...ended, added], nowMs), id: newId };
 }
 
 /**
@@ -164,7 +164,7 @@ function canChange(previous: Silence, request: SilenceRequest, nowMs: number): b
 /**
  * @throws {RefusedError} when there are too many unexpired silences
  */
-function bounded(silences: readonly Silence[], nowMs: number): readonly Silence[] {
+function boundSilences(silences: readonly Silence[], nowMs: number): readonly Silence[] {
   const isExpired = (each: Silence) => silenceState(each, nowMs) === 'expired';
   const live = silences.filter((each) => !isExpired(each));
   if (live.length > MAX_SILENCES)

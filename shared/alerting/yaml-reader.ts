@@ -127,7 +127,7 @@ export class YamlReader {
         if (names.size === names.add(name).size) this.fault(key, 'Map keys must be unique');
         // A merge key adds those entries of another mapping that this one lacks.
         if (name === '<<' || (isScalar(key) && typeof key.value === 'symbol')) {
-          for (const source of this.merged(pair.value as Node | null))
+          for (const source of this.nodesToMerge(pair.value as Node | null))
             if (isMap(source) && depth < 10) add(source as typeof node, depth + 1);
         } else if (depth === 0 || !entries.has(name))
           entries.set(name, { key, value: pair.value as Node | null });
@@ -137,7 +137,7 @@ export class YamlReader {
     return { node, entries };
   }
 
-  private merged(given: Node | null): (Node | null)[] {
+  private nodesToMerge(given: Node | null): (Node | null)[] {
     const node = this.resolve(given);
     return isSeq(node) ? node.items.map((item) => this.resolve(item as Node)) : [node];
   }

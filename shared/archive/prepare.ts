@@ -102,7 +102,7 @@ export async function* prepare(
   day: Day,
   works: Iterable<GroupWork> | AsyncIterable<GroupWork>,
 ): AsyncGenerator<PreparedGroup> {
-  for await (const batch of ahead(batchesOf(dependencies, ref, day, works))) yield* batch;
+  for await (const batch of readAhead(batchesOf(dependencies, ref, day, works))) yield* batch;
 }
 
 async function* batchesOf(
@@ -143,7 +143,7 @@ async function prepareGroup(
 }
 
 /** Yields the values of `source`, and requests the next value while the caller works on the current one. */
-async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
+async function* readAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   let next = source.next();
   try {
     for (;;) {

@@ -255,7 +255,7 @@ export class Catalogue {
   }
 
   /** Returns the sources that have ever posted. Takes far fewer requests than {@link source} for each. */
-  async existing(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
+  async findExisting(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
     return new Set((await this.pools.find(tenantId, sourceIds)).keys());
   }
 

@@ -295,7 +295,7 @@ export class LayoutMatch {
       if (this.columnsOf(name).some((column) => this.shape.valueOf(name, this.at, column) !== 0))
         names.add(name);
     }
-    for (const [name] of this.joinedColumns().flatMap((column) => this.joinedTo(column))) names.add(name);
+    for (const [name] of this.joinedColumns().flatMap((column) => this.joinedLabels(column))) names.add(name);
   }
 
   /** Adds the values of a label in the matching series to `found`, with those that the registry adds. */
@@ -309,7 +309,7 @@ export class LayoutMatch {
     if (!this.joined.names.includes(label)) return;
     for (const column of this.joinedColumns()) {
       if (this.shape.valueOf(label, this.at, column) !== 0) continue;
-      const value = this.joinedTo(column).find(([name]) => name === label)?.[1];
+      const value = this.joinedLabels(column).find(([name]) => name === label)?.[1];
       if (value !== undefined) found.joined.add(value);
     }
   }
@@ -351,7 +351,7 @@ export class LayoutMatch {
     return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.columnsOf(HOST) : this.columns;
   }
 
-  private joinedTo(column: number): Labels {
+  private joinedLabels(column: number): Labels {
     const host = this.shape.valueOf(HOST, this.at, column);
     return (host === 0 ? undefined : this.joined.of(this.texts.of(host))) ?? [];
   }

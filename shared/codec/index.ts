@@ -31,6 +31,12 @@ export {
   type Tombstone,
   type Version,
 } from './model';
-export { blockFromPicked, markedWhole, type PickedColumns, pickedFrames, wholeFrames } from './picked-frames';
+export {
+  blockFromPicked,
+  encodeWholeFrames,
+  type PickedColumns,
+  pickedFrames,
+  wholeFrames,
+} from './picked-frames';
 export { isPresenceOf, isPresent, presenceBytes, presenceOf, presentCount, presentSeries } from './presence';
 export { applyTombstones } from './tombstones';

@@ -27,7 +27,7 @@ export interface PickedColumns {
  * Encodes whole frames as in a reply of the read script: before each frame, a byte that marks it as whole, and the
  * frame's length.
  */
-export function markedWhole(frames: readonly Uint8Array[]): Buffer {
+export function encodeWholeFrames(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
     frames.flatMap((frame) => {
       const head = Buffer.alloc(5, WHOLE);

@@ -150,7 +150,7 @@ export function encodeFooter(
       1: i32(2),
       2: list(schema),
       3: i64(rows),
-      4: list(rowGroups.map(encoded)),
+      4: list(rowGroups.map(encodedStruct)),
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
       6: text('heterotsdb version 1'),
       // Field 7 is the column orders: the statistics use the order that Parquet defines for each type.
@@ -160,7 +160,7 @@ export function encodeFooter(
 }
 
 /** Wraps a struct that has already been encoded. */
-function encoded(bytes: Uint8Array): ThriftValue {
+function encodedStruct(bytes: Uint8Array): ThriftValue {
   const { type } = struct({});
   return { type, write: (writer: ByteWriter) => writer.bytes(bytes) };
 }

@@ -21,7 +21,7 @@ interface Client {
  * Bounds every call of a client: the call, including its retries, fails after `totalMs`. Callers that pass an abort
  * signal set their own bound.
  */
-export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C {
+export function boundCalls<C extends Client>(client: C, { totalMs }: CallTimes): C {
   const send = client.send.bind(client) as unknown as (
     command: unknown,
     options: HttpHandlerOptions,

@@ -33,7 +33,7 @@ import { RecoveryTable } from '../recovery/recovery-table';
 import { GivenDocuments } from '../registry/given-documents';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
-import { bounded, requestHandler } from './bounded';
+import { boundCalls, requestHandler } from './bounded';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
@@ -124,7 +124,7 @@ function publisher(): SendDependencies['publish'] {
   let client: Promise<SNSClient> | undefined;
   return async (topicArn, message) => {
     client ??= import('@aws-sdk/client-sns').then(({ SNSClient: Client }) =>
-      bounded(new Client({ maxAttempts: 2, requestHandler: requestHandler(WORKING) }), WORKING),
+      boundCalls(new Client({ maxAttempts: 2, requestHandler: requestHandler(WORKING) }), WORKING),
     );
     await publishToTopic(await client, topicArn, message);
   };

@@ -3,7 +3,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { type CallTimes, WORKING } from '../platform/call-time';
 import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
-import { bounded, requestHandler } from './bounded';
+import { boundCalls, requestHandler } from './bounded';
 
 /** Options of S3 clients. An emulator has only one host name, so the path must contain the bucket. */
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
@@ -23,5 +23,5 @@ export function objectStore(): S3Client {
 /** Makes the S3 client of a function that reads parts of objects, with a time limit for each call. */
 export function objectReader(times: CallTimes): S3Client {
   const client = new S3Client({ ...OPTIONS, requestHandler: requestHandler(times) });
-  return getDirectly(bounded(meterObjects(client), times));
+  return getDirectly(boundCalls(meterObjects(client), times));
 }

@@ -2,14 +2,14 @@ import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import { WORKING } from '../platform/call-time';
 import { callDirectly } from '../platform/direct-call';
 import { countStreamUnits, meterStream } from '../platform/units';
-import { bounded, requestHandler } from './bounded';
+import { boundCalls, requestHandler } from './bounded';
 
 /** Makes the Kinesis client of a function that puts records. */
 export function streamClient(): KinesisClient {
   return callDirectly(
     // Use HTTP/1.1. HTTP/2, the SDK's default, gains nothing, since an instance has only one request in progress at a
     // time, and emulators close HTTP/2 connections too early.
-    bounded(
+    boundCalls(
       meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(WORKING) })),
       WORKING,
     ),

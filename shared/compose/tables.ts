@@ -14,7 +14,7 @@ import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
 import { countTableUnits, meterTables } from '../platform/units';
-import { bounded, requestHandler } from './bounded';
+import { boundCalls, requestHandler } from './bounded';
 
 interface TableClient {
   readonly times: CallTimes;
@@ -31,7 +31,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
   if (known !== undefined) return known.client;
   const options = { maxAttempts: 5, cacheMiddleware: true, requestHandler: requestHandler(times) };
   const client = callDirectly(
-    bounded(meterTables(new DynamoDBClient(options)), times),
+    boundCalls(meterTables(new DynamoDBClient(options)), times),
     'dynamodb',
     {
       BatchExecuteStatement: BatchExecuteStatementCommand,

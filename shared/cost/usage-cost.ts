@@ -35,28 +35,28 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
   return [
     line('API requests', `${counts.requests} at $1.00 a million`, { httpRequest: counts.requests }),
     line('function calls', `${counts.requests} at $0.20 a million`, { invocation: counts.requests }),
-    line('function time', `${rounded(functionGbSeconds)} GB-s of post, query and registry at $0.0000133334`, {
+    line('function time', `${round(functionGbSeconds)} GB-s of post, query and registry at $0.0000133334`, {
       functionGbSecond: functionGbSeconds,
     }),
     line('stream puts', `${counts.streamUnits} units of 25 KB at $0.014 a million`, {
       streamUnit: counts.streamUnits,
     }),
-    line('stream shards', `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`, {
+    line('stream shards', `${round(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`, {
       shardHour: shardHours,
       shardHourExtended: shardHours,
     }),
     line(
       'memory',
-      `${bytes.hot} bytes now, ${memoryCopies} copies, for ${rounded(hours)} h at $0.0264 a GB-h`,
+      `${bytes.hot} bytes now, ${memoryCopies} copies, for ${round(hours)} h at $0.0264 a GB-h`,
       { memoryGbHour: (bytes.hot / GB) * memoryCopies * hours },
     ),
     line('warm writes', `about ${Math.round(writeUnits)} write units at $0.625 a million`, {
       warmWriteUnit: writeUnits,
     }),
-    line('warm storage', `${bytes.warm} bytes now, for ${rounded(share)} of a month at $0.25 a GB`, {
+    line('warm storage', `${bytes.warm} bytes now, for ${round(share)} of a month at $0.25 a GB`, {
       warmGbMonth: (bytes.warm / GB) * share,
     }),
-    line('archive storage', `${bytes.cold} bytes now, for ${rounded(share)} of a month at $0.023 a GB`, {
+    line('archive storage', `${bytes.cold} bytes now, for ${round(share)} of a month at $0.023 a GB`, {
       coldGbMonth: (bytes.cold / GB) * share,
     }),
   ];
@@ -88,6 +88,6 @@ export function shareOfMonth(month: string, nowMs: number): number {
   return Math.min(1, Math.max(0, (nowMs - start) / (end - start)));
 }
 
-function rounded(value: number): number {
+function round(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { decodeFrame, type Frame, mergeBlocks, openChunk } from '../codec';
 import type { Manifest } from '../cold/manifest';
-import { type Lease, type MovedFrames, movedFrames } from '../hot/frame-mover';
+import { digestFrames, type Lease, type MovedFrames } from '../hot/frame-mover';
 import type { HotTier } from '../hot/hot-tier';
 import { gather, inLayout } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
@@ -125,7 +125,7 @@ async function moveWindow(
   const read = await hot.mover.frames(ref, group, windowStart);
   // Either the frames have expired, or another flusher moved them after this lease had ended. The trim
   // distinguishes the two cases.
-  if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
+  if (read.frames.length === 0) return { frames: digestFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
   const { count, layouts } = await takeFrames(decoded, layoutOf);
@@ -161,7 +161,7 @@ async function moveWindow(
     }
     if (isWritten)
       return {
-        frames: movedFrames(read.frames.slice(0, count), isAll),
+        frames: digestFrames(read.frames.slice(0, count), isAll),
         samples: frames.reduce((sum, frame) => sum + sampleCountOf(frame), 0),
         bytes,
       };

@@ -1,4 +1,4 @@
-import { laneOf, rotated } from '../model/partitions';
+import { laneOf, rotate } from '../model/partitions';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { RecoveryTable } from '../recovery/recovery-table';
@@ -77,7 +77,7 @@ export async function flushLane(
     await resolveOne(dependencies, unsure);
     unsure = await survey(unsure);
   }
-  const asked = await ofLivingTenants(dependencies, [...rotated(due, startAt), ...unsure]);
+  const asked = await ofLivingTenants(dependencies, [...rotate(due, startAt), ...unsure]);
   const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, asked, task))]);
   // While hash slots move between primaries, a survey may miss keys of a partition.
   const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;

@@ -19,7 +19,7 @@ export interface MovedFrames {
   readonly isAll: boolean;
 }
 
-export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): MovedFrames {
+export function digestFrames(frames: readonly Uint8Array[], isAll: boolean): MovedFrames {
   const digest = createHash('sha1');
   for (const frame of frames) digest.update(frame);
   return { count: frames.length, sha1: digest.digest('hex'), isAll };

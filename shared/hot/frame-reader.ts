@@ -1,4 +1,4 @@
-import { markedWhole } from '../codec';
+import { encodeWholeFrames } from '../codec';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
@@ -171,7 +171,7 @@ export class FrameReader {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
       const known =
-        query.cachedFromMs === undefined ? undefined : this.knownFrom(query.cachedFromMs, cacheKey);
+        query.cachedFromMs === undefined ? undefined : this.cachedFrom(query.cachedFromMs, cacheKey);
       if (known !== undefined) cachedFromMs = Math.min(cachedFromMs!, known.fromMs);
       return { start, name, cacheKey, known };
     });
@@ -180,7 +180,7 @@ export class FrameReader {
     return { name: keys.windows(group), range: wanted, picks, lists, cachedFromMs };
   }
 
-  private knownFrom(fromMs: number, cacheKey: string): CachedFrames | undefined {
+  private cachedFrom(fromMs: number, cacheKey: string): CachedFrames | undefined {
     const known = this.cache.get(cacheKey);
     return known && known.fromMs <= fromMs && known.fromMs > fromMs - LATER_MS ? known : undefined;
   }
@@ -219,7 +219,7 @@ export class FrameReader {
     return new WindowFrames(
       name,
       frames.reduce((sum, frame) => sum + frame.length, 0),
-      markedWhole(frames),
+      encodeWholeFrames(frames),
     );
   }
 

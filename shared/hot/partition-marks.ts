@@ -142,7 +142,7 @@ export class PartitionMarks {
    */
   async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
-    return (await this.redis.markPartition(1, key, ...unless(state), loss, String(era ?? ''))) === 1;
+    return (await this.redis.markPartition(1, key, ...conditionOf(state), loss, String(era ?? ''))) === 1;
   }
 
   /**
@@ -155,11 +155,11 @@ export class PartitionMarks {
    */
   async takeOver(ref: PartitionRef, state: FoundState, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
-    return (await this.redis.takeOverMark(1, key, ...unless(state), String(era ?? ''))) === 1;
+    return (await this.redis.takeOverMark(1, key, ...conditionOf(state), String(era ?? ''))) === 1;
   }
 }
 
 /** Returns the arguments by which a script notices that a mark or its primary has changed. */
-function unless({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
+function conditionOf({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
   return [isExpired ? `${markedBy} expired` : markedBy, here];
 }

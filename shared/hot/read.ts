@@ -93,7 +93,7 @@ export async function readHot(
         windows.push({ ...asked[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
   });
   const decode = (frames: WindowFrames, { ref, group }: FoundWindow) =>
-    frames.decoded(() =>
+    frames.decodeOnce(() =>
       pickWanted(
         frames,
         picks,

@@ -18,7 +18,7 @@ export class WindowFrames {
    *
    * @param decode must give the same result at each call
    */
-  decoded<T>(decode: () => Promise<T>): Promise<T> {
+  decodeOnce<T>(decode: () => Promise<T>): Promise<T> {
     if (this.decoding !== undefined) return this.decoding as Promise<T>;
     const decoding = decode();
     this.decoding = decoding;

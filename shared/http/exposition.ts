@@ -26,7 +26,7 @@ export function exposition(samples: readonly ExposedSample[], escaping: NameEsca
     .filter(([name]) => name !== '')
     .sort(([a], [b]) => compareBytes(a, b))
     .flatMap(([name, ofName]) => [
-      `# TYPE ${isLegacy(name) || escaping === 'underscores' ? nameText(name, escaping) : quoted(name)} untyped`,
+      `# TYPE ${isLegacy(name) || escaping === 'underscores' ? nameText(name, escaping) : quote(name)} untyped`,
       ...ofName
         .sort((a, b) => compareLabels(a.labels, b.labels))
         .map((sample) => sampleText(name, sample, escaping)),
@@ -42,8 +42,8 @@ function sampleText(
   const isQuoted = escaping === 'allow-utf-8' && !isLegacy(name);
   const pairs = labels
     .filter(([label, text]) => label !== METRIC_NAME && text !== '')
-    .map(([label, text]) => `${labelText(label, escaping)}=${quoted(text)}`);
-  const inside = [...(isQuoted ? [quoted(name)] : []), ...pairs].join(',');
+    .map(([label, text]) => `${labelText(label, escaping)}=${quote(text)}`);
+  const inside = [...(isQuoted ? [quote(name)] : []), ...pairs].join(',');
   const series = `${isQuoted ? '' : nameText(name, escaping)}${inside === '' ? '' : `{${inside}}`}`;
   return `${series} ${valueText(value)} ${timestampMs}`;
 }
@@ -53,19 +53,19 @@ function isLegacy(name: string): boolean {
 }
 
 function nameText(name: string, escaping: NameEscaping): string {
-  return escaping === 'underscores' ? underscored(name, /[^A-Za-z0-9_:]/gu) : name;
+  return escaping === 'underscores' ? underscore(name, /[^A-Za-z0-9_:]/gu) : name;
 }
 
 function labelText(label: string, escaping: NameEscaping): string {
-  if (escaping === 'underscores') return underscored(label, /[^A-Za-z0-9_]/gu);
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label) ? label : quoted(label);
+  if (escaping === 'underscores') return underscore(label, /[^A-Za-z0-9_]/gu);
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label) ? label : quote(label);
 }
 
-function underscored(name: string, others: RegExp): string {
+function underscore(name: string, others: RegExp): string {
   return name.replaceAll(others, '_').replace(/^\d/, '_');
 }
 
 /** Quotes text with the three escapes of the exposition format. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')}"`;
 }

@@ -40,12 +40,12 @@ function parametersOf(pattern: string, path: string): Record<string, string> {
   return Object.fromEntries(
     pattern
       .split('/')
-      .flatMap((part, i) => (part.startsWith('{') ? [[part.slice(1, -1), decoded(segments[i]!)]] : [])),
+      .flatMap((part, i) => (part.startsWith('{') ? [[part.slice(1, -1), decodeSegment(segments[i]!)]] : [])),
   );
 }
 
 /** Decodes a path segment as API Gateway does: a malformed segment stays as it is. */
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -19,7 +19,7 @@ import {
   replyError,
   withoutBody,
 } from './http';
-import { budgeted, metered } from './metered';
+import { meterRequest, runWithinBudget } from './metered';
 import { parse, parseQuery } from './parse';
 import { replyPrometheusError } from './prometheus-failure';
 import { parsePrometheusQuery } from './prometheus-parameters';
@@ -118,8 +118,8 @@ async function answerRoute(
     };
     if (tenant === undefined) return await answer(undefined);
     const work =
-      queries === undefined ? answer : () => budgeted(queries, meter, tenant, () => answer(undefined));
-    return await metered(meter, tenant, event, work);
+      queries === undefined ? answer : () => runWithinBudget(queries, meter, tenant, () => answer(undefined));
+    return await meterRequest(meter, tenant, event, work);
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);

@@ -132,7 +132,7 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
  * @param what the kind of object, such as `host`, for the error message
  * @throws {HttpError} 404 that names the object
  */
-export function found<T>(what: string, name: string, value: T | undefined): T {
+export function requireFound<T>(what: string, name: string, value: T | undefined): T {
   if (value === undefined)
     throw new HttpError(404, `there is no ${what} ${JSON.stringify(name.slice(0, 100))}`);
   return value;

@@ -42,7 +42,7 @@ const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
  * @throws {HttpError} 413 or 429, naming the limit
  * @throws whatever `work` throws
  */
-export async function metered<T>(
+export async function meterRequest<T>(
   meter: TenantMeter,
   tenant: Tenant,
   event: APIGatewayProxyEventV2,
@@ -76,7 +76,7 @@ export async function metered<T>(
  * @throws {HttpError} 429, naming the limit
  * @throws whatever `work` throws
  */
-export async function budgeted<T>(
+export async function runWithinBudget<T>(
   queries: QueryBudgets,
   meter: TenantMeter,
   tenant: Tenant,

@@ -41,7 +41,7 @@ function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
   const field = path.map(String).join('.').slice(0, MAX_SHOWN) || 'body';
   const input = inputOf(issue);
   if (input === undefined) return `${field} is missing`;
-  return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown(input)}`;
+  return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${show(input)}`;
 }
 
 /** Returns the value of an issue's field. If a field decides the type of an object, zod reports the whole object. */
@@ -52,7 +52,7 @@ function inputOf(issue: { readonly input?: unknown; readonly discriminator?: unk
 }
 
 /** Formats a value for an error message, cut to {@link MAX_SHOWN} characters. */
-function shown(value: unknown): string {
+function show(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_SHOWN));

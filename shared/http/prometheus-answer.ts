@@ -32,7 +32,7 @@ export function prometheusAnswer(
 const TRUNCATED = 'results truncated due to limit';
 
 /** Keeps the first `limit` entries and warns if any are left out. 0 keeps all. */
-export function truncated<T>(
+export function truncate<T>(
   all: readonly T[],
   limit = 0,
 ): { readonly kept: readonly T[]; readonly warnings: string[] } {
@@ -63,7 +63,7 @@ export function queryAnswer(
   times: QueryDurations | undefined,
   explanation?: object,
 ): APIGatewayProxyStructuredResultV2 {
-  const cut = value.type === 'vector' || value.type === 'matrix' ? truncated(value.series, limit) : undefined;
+  const cut = value.type === 'vector' || value.type === 'matrix' ? truncate(value.series, limit) : undefined;
   const shown = cut === undefined ? value : { ...value, series: cut.kept };
   const stats = times === undefined ? '' : `,"stats":${JSON.stringify(statsOf(counts, times))}`;
   const explain = explanation === undefined ? '' : `,"explain":${JSON.stringify(explanation)}`;

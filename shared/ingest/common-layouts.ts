@@ -39,7 +39,7 @@ export class CommonLayouts {
     if (all.some(({ id }) => id === layout.id)) return (row) => row;
     for (const common of all) {
       const columns = columnsIn(common, layout);
-      if (columns !== undefined) return (row) => ({ ...row, ...widened(row, common, columns) });
+      if (columns !== undefined) return (row) => ({ ...row, ...widen(row, common, columns) });
     }
     return (row) => {
       if (row.presence !== undefined) this.add(group, layout);
@@ -58,7 +58,7 @@ export class CommonLayouts {
 }
 
 /** Expresses a row's series in a larger layout, which has them in the given columns. */
-function widened({ presence }: RowSeries, layout: PackedLayout, columns: Uint16Array): RowSeries {
+function widen({ presence }: RowSeries, layout: PackedLayout, columns: Uint16Array): RowSeries {
   const wide = new Uint8Array(presenceBytes(layout.seriesCount));
   for (const [i, column] of columns.entries())
     if (presence === undefined || isPresent(presence, i)) wide[column >> 3]! |= 1 << (column & 7);

@@ -24,7 +24,7 @@ export interface IngestDependencies {
   readonly manifest: Manifest;
   readonly quarantine: Pick<S3Quarantine, 'put'>;
   readonly losses: Pick<LossWatch, 'resolve'>;
-  readonly newSeries: Pick<SeriesCounter, 'added'>;
+  readonly newSeries: Pick<SeriesCounter, 'countAdded'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
   /** Whether the stream has delivered the records before, as in a replay. */
@@ -137,7 +137,7 @@ async function ingestPartition(
   await putDeletions(dependencies, ref, batch.deletions);
   const newLayouts = new Set(fresh.map(({ id }) => id));
   await append(dependencies, ref, { ...batch, newLayouts });
-  await dependencies.newSeries.added(ref.tenantId, fresh);
+  await dependencies.newSeries.countAdded(ref.tenantId, fresh);
   return batch.samples;
 }
 

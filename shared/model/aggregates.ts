@@ -58,7 +58,10 @@ export function downsample(
 ): Pick<Samples, 'timestamps' | 'values'> {
   const grainMs = storedGrainMs(stepMs);
   const grains = grainMs === undefined ? samples : grainsIn(samples, grainMs, aggregate, shared);
-  return shownOf(stepMs === grainMs ? grains : aggregated(grains, stepMs, aggregate, shared), aggregate);
+  return shownOf(
+    stepMs === grainMs ? grains : aggregateSamples(grains, stepMs, aggregate, shared),
+    aggregate,
+  );
 }
 
 /** Aggregates samples into hours or days, as rollups store them. Each grain has the time of its start. */
@@ -68,8 +71,8 @@ export function grainsIn(
   aggregate: Aggregate,
   shared: SharedTimes,
 ): Samples {
-  const hours = aggregated(samples, HOUR_MS, aggregate, shared);
-  return grainMs === HOUR_MS ? hours : aggregated(hours, grainMs, aggregate, shared);
+  const hours = aggregateSamples(samples, HOUR_MS, aggregate, shared);
+  return grainMs === HOUR_MS ? hours : aggregateSamples(hours, grainMs, aggregate, shared);
 }
 
 /**
@@ -92,7 +95,12 @@ function scaledOf({ values, scaled }: Samples, index: number): number {
 }
 
 /** Aggregates the samples of each aligned step. */
-function aggregated(samples: Samples, stepMs: number, aggregate: Aggregate, shared: SharedTimes): Samples {
+function aggregateSamples(
+  samples: Samples,
+  stepMs: number,
+  aggregate: Aggregate,
+  shared: SharedTimes,
+): Samples {
   const { timestamps, values } = samples;
   if (timestamps.length === 0) return NO_SAMPLES;
   const cuts = shared.cut(timestamps, stepMs);

@@ -91,7 +91,7 @@ export class Cache<Value> {
   private makeRoom(owner: string, added: Entry<Value>): void {
     const share = this.budget.bytes / this.owners.size;
     const holdsMore = this.bytesOfOwner(owner) > share && this.owners.get(owner)!.drawn.length > 1;
-    const from = holdsMore ? owner : this.largestBut(owner);
+    const from = holdsMore ? owner : this.largestOwnerExcept(owner);
     const own = this.owners.get(from)!;
     // Park and Miller's random number generator. Its numbers are predictable, which does no harm here.
     this.draws = (this.draws * 48_271) % 2_147_483_647;
@@ -100,7 +100,7 @@ export class Cache<Value> {
     this.remove(from, own, entry === added ? own.drawn[(at + 1) % own.drawn.length]! : entry);
   }
 
-  private largestBut(owner: string): string {
+  private largestOwnerExcept(owner: string): string {
     let [largest, most] = [owner, -1];
     for (const [other, { bytes }] of this.owners)
       if (other !== owner && bytes > most) [largest, most] = [other, bytes];

@@ -195,14 +195,14 @@ export function labelsInLayout(bytes: Uint8Array): Labels[] {
       if (name === undefined) throw new MalformedBytesError(`label name ${index} of ${names.length}`);
       return [name, reader.text()] as const;
     });
-    series.push(merged(shared, own));
+    series.push(mergeLabels(shared, own));
   }
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
   return series;
 }
 
 /** Merges two lists of labels by name. The lists should be sorted; if one is not, sorts the result. */
-function merged(a: Labels, b: Labels): Labels {
+function mergeLabels(a: Labels, b: Labels): Labels {
   const pairs: Labels[number][] = [];
   let isOrdered = true;
   for (let i = 0, j = 0; i < a.length || j < b.length; ) {

@@ -47,7 +47,7 @@ export function hasTurn(ref: PartitionRef, nowMs: number, turns: number): boolea
  *
  * @param at where to begin, as a fraction in [0, 1)
  */
-export function rotated(partitions: readonly PartitionRef[], at: number): PartitionRef[] {
+export function rotate(partitions: readonly PartitionRef[], at: number): PartitionRef[] {
   const first = Math.floor(at * partitions.length);
   return [...partitions.slice(first), ...partitions.slice(0, first)];
 }

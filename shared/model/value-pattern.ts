@@ -52,7 +52,7 @@ function automatonOf(expression: string): RE2JS {
   const size = compiled.programSize();
   if (size > MAX_INSTRUCTIONS)
     throw new InvalidPatternError(
-      `the regular expression ${shown(expression)} compiles to ${size} instructions; at most ${MAX_INSTRUCTIONS} are allowed`,
+      `the regular expression ${show(expression)} compiles to ${size} instructions; at most ${MAX_INSTRUCTIONS} are allowed`,
     );
   return compiled;
 }
@@ -78,7 +78,7 @@ const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
 function compile(expression: string): RE2JS {
   if (expression.length > MAX_COMPILED_CHARACTERS)
     throw new InvalidPatternError(
-      `the regular expression ${shown(expression)} has ${expression.length} characters; at most ${MAX_COMPILED_CHARACTERS} are allowed where it is no list of words`,
+      `the regular expression ${show(expression)} has ${expression.length} characters; at most ${MAX_COMPILED_CHARACTERS} are allowed where it is no list of words`,
     );
   try {
     return RE2JS.compile(expression, RE2JS.DOTALL);
@@ -89,7 +89,7 @@ function compile(expression: string): RE2JS {
   }
 }
 
-function shown(expression: string): string {
+function show(expression: string): string {
   return JSON.stringify(expression.length > 50 ? `${expression.slice(0, 50)}...` : expression);
 }
 

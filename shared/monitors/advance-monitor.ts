@@ -1,7 +1,7 @@
 import { dueTicks, type EvaluationTime } from '../alerting/due-ticks';
 import type { Outcome, TaskRef } from '../alerting/evaluation';
 import { batchSize } from '../alerting/evaluator-store';
-import { encoded } from '../alerting/invocation';
+import { encodeOutcome } from '../alerting/invocation';
 import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
 import type { SampleColumns } from '../promql/store';
@@ -98,7 +98,7 @@ export async function advanceMonitor(
     memory,
     ...(lastError !== undefined && { lastError }),
   };
-  return encoded({
+  return encodeOutcome({
     ...{ afterMs: state?.tickMs, tickMs, state: next, series },
     batches: batchesOf(tenant, monitor.id, tickMs, events),
     ...{ ticks: 1, skipped: 0, failing: lastError === undefined ? 0 : 1, hasMore: false },
@@ -179,7 +179,7 @@ export function removeMonitor(
           ),
         ],
   );
-  return encoded({
+  return encodeOutcome({
     ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series: [] },
     batches: batchesOf(tenant, monitor.id, nowMs, events),
     ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },

@@ -1,4 +1,4 @@
-import { lineText, listed, slackText, subjectText, type TopicMessage } from '../alerting/message-text';
+import { lineText, listAlerts, slackText, subjectText, type TopicMessage } from '../alerting/message-text';
 import { type AlertEvent, seconds } from './alert-event';
 import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';
@@ -97,7 +97,7 @@ export function slackBody(
     statuses.has('WARNING') && mentions?.warning,
     (statuses.has('CRITICAL') || statuses.has('UNKNOWN')) && mentions?.critical,
   ].filter((text) => typeof text === 'string' && text !== '');
-  const lines = listed(events, (event) => {
+  const lines = listAlerts(events, (event) => {
     const [name, host, message] = [event.subject.monitorName, hostName(event), messageOf(event)].map((text) =>
       slackText(lineText(text)),
     );
@@ -116,7 +116,7 @@ export function mailMessage(
 ): TopicMessage {
   const headOf = (event: AlertEvent) =>
     lineText(`[${event.status}] ${event.subject.monitorName}${hostName(event)}`);
-  const texts = listed(events, (event) =>
+  const texts = listAlerts(events, (event) =>
     [headOf(event), messageOf(event), event.subject.memo, alertUrl(origin, event)]
       .filter((line) => line !== '')
       .map(lineText)
@@ -146,12 +146,12 @@ export function messageOf({ status, value, message, reason, subject }: AlertEven
   const { metricLabel = '', operator, warning, critical } = subject;
   const threshold = status === 'CRITICAL' ? critical : status === 'WARNING' ? warning : undefined;
   const compared =
-    operator === undefined || threshold === undefined ? '' : ` ${operator} ${rounded(threshold)}`;
-  return `${metricLabel} ${rounded(value)}${compared}`;
+    operator === undefined || threshold === undefined ? '' : ` ${operator} ${round(threshold)}`;
+  return `${metricLabel} ${round(value)}${compared}`;
 }
 
 /** Formats a value with at most two decimals, as Mackerel does. */
-function rounded(value: number): string {
+function round(value: number): string {
   return String(Number(value.toFixed(2)));
 }
 

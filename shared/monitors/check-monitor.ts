@@ -54,7 +54,7 @@ export function requireScopes(
     const service = services.find((each) => each.name === name);
     const isKnown =
       service !== undefined && (role === undefined || service.roles.some((each) => each.name === role));
-    if (!isKnown) throw unknown(`${field}.${i}`, role === undefined ? 'service' : 'role', scope);
+    if (!isKnown) throw unknownError(`${field}.${i}`, role === undefined ? 'service' : 'role', scope);
   }
 }
 
@@ -66,7 +66,7 @@ export function requireServices(
 ): void {
   for (const [i, name] of (names ?? []).entries())
     if (!services.some((each) => each.name === name))
-      throw unknown(field === 'service' ? field : `${field}.${i}`, 'service', name);
+      throw unknownError(field === 'service' ? field : `${field}.${i}`, 'service', name);
 }
 
 /**
@@ -82,10 +82,10 @@ export function requireIds(
 ): void {
   for (const [i, id] of (ids ?? []).entries())
     if (!known.some((each) => each.id === id) && !stored?.includes(id))
-      throw unknown(`${field}.${i}`, what, id);
+      throw unknownError(`${field}.${i}`, what, id);
 }
 
-function unknown(field: string, what: string, name: string): RefusedError {
+function unknownError(field: string, what: string, name: string): RefusedError {
   return new RefusedError(`${field}: there is no ${what} ${JSON.stringify(name.slice(0, MAX_SHOWN))}`);
 }
 

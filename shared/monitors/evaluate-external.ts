@@ -1,5 +1,5 @@
 import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from '../alerting/evaluation';
-import { failed, perTenant } from '../alerting/invocation';
+import { failedOutcome, perTenant } from '../alerting/invocation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
@@ -40,7 +40,7 @@ export async function evaluateExternal(
 ): Promise<EvaluationAnswer> {
   const viewFor = perTenant((tenant) => viewOf(stores, tenant, nowMs));
   const found = await mapLimited(tasks, PARALLEL, (ref) =>
-    findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failed(ref, error)),
+    findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failedOutcome(ref, error)),
   );
   const due = found.flatMap((each) => ('outcome' in each ? [] : [each]));
   const probes = new Map<DueExternal, Probe>();
@@ -60,7 +60,7 @@ export async function evaluateExternal(
       const each = found[i]!;
       if ('outcome' in each) return { ...ref, ...each };
       const advanced = advance(each, probes.get(each));
-      return { ...ref, ...(await advanced.catch((error: unknown) => failed(ref, error))) };
+      return { ...ref, ...(await advanced.catch((error: unknown) => failedOutcome(ref, error))) };
     }),
   );
 }

@@ -65,15 +65,15 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
   const [first, second] = values as [string, string];
   switch (func) {
     case 'host':
-      return metricsOf(`host=${quoted(first)}`, second, 'one', context);
+      return metricsOf(`host=${quote(first)}`, second, 'one', context);
     case 'service':
       // Reads add the label `service` to series of hosts, so exclude these series with `host=""`.
-      return metricsOf(`host="",service=${quoted(first)}`, second, 'one', context);
+      return metricsOf(`host="",service=${quote(first)}`, second, 'one', context);
     case 'role':
     case 'roleSlots': {
       const hosts = context.hostsOf(first);
       if (hosts.length === 0) return { text: NOTHING, lines: 'one', groups: 0 };
-      return metricsOf(`host=~${quoted(hosts.join('|'))}`, second, 'by host', context);
+      return metricsOf(`host=~${quote(hosts.join('|'))}`, second, 'by host', context);
     }
     case 'timeShift':
       return compile(parts[0]!, { ...context, shiftMs: context.shiftMs + Number(first) });
@@ -86,7 +86,7 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
     case 'divide':
       return pairs(func, compile(parts[0]!, context), compile(parts[1]!, context));
     default:
-      return applied(func, compile(parts[0]!, context), values as readonly number[]);
+      return applyFunction(func, compile(parts[0]!, context), values as readonly number[]);
   }
 }
 
@@ -94,14 +94,14 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
 function metricsOf(source: string, metric: string, lines: Compiled['lines'], context: Context): Compiled {
   const offset = context.shiftMs === 0 ? '' : ` offset ${context.shiftMs}ms`;
   if (!/[*#]/.test(metric)) {
-    const text = `{__name__=${quoted(metric)},${source}}`;
+    const text = `{__name__=${quote(metric)},${source}}`;
     return { text: text + offset, lines, selector: { text, offset }, groups: 0 };
   }
   const pattern = metric
     .split(/[*#]/)
     .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'))
     .join('[^.]+');
-  const text = `label_replace({__name__=~${quoted(pattern)},${source}}${offset},"metric","$1","__name__","(.*)")`;
+  const text = `label_replace({__name__=~${quote(pattern)},${source}}${offset},"metric","$1","__name__","(.*)")`;
   return { text, lines: 'by label', groups: 0 };
 }
 
@@ -135,7 +135,7 @@ type AppliedFunction = Exclude<
   'host' | 'service' | 'role' | 'roleSlots' | 'timeShift' | 'stack' | 'alias' | 'group' | 'diff' | 'divide'
 >;
 
-function applied(func: AppliedFunction, part: Compiled, [first, second]: readonly number[]): Compiled {
+function applyFunction(func: AppliedFunction, part: Compiled, [first, second]: readonly number[]): Compiled {
   const { text, groups } = part;
   const one = (compiled: string): Compiled => ({ text: compiled, lines: 'one', groups: 0 });
   const same = (compiled: string): Compiled => ({ text: compiled, lines: part.lines, groups });
@@ -185,6 +185,6 @@ function timeLeft(window: string, threshold: number): string {
   return `((((${threshold} - ${now}) / deriv(${window})) >= 0) or (${now} * 0 + Inf))`;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }

@@ -266,12 +266,12 @@ export function nameOf(monitor: MonitorSpec): string {
  */
 export function updatedMonitor(stored: MonitorSpec, spec: MonitorSpec): MonitorSpec {
   if (spec.type === 'connectivity' && stored.type === 'connectivity')
-    return keeping(stored, spec, 'alertStatusOnGone');
-  if (spec.type === 'external' && stored.type === 'external') return keeping(stored, spec, 'headers');
+    return keepField(stored, spec, 'alertStatusOnGone');
+  if (spec.type === 'external' && stored.type === 'external') return keepField(stored, spec, 'headers');
   return spec;
 }
 
-function keeping<T extends object, K extends keyof T>(stored: T, spec: T, field: K): T {
+function keepField<T extends object, K extends keyof T>(stored: T, spec: T, field: K): T {
   return spec[field] === undefined && stored[field] !== undefined
     ? { ...spec, [field]: stored[field] }
     : spec;

@@ -60,7 +60,7 @@ export async function probe(
     };
     const wanted = request.containsString;
     if (!wanted || answer.body.includes(wanted)) return found;
-    return { ...found, error: `the body does not contain ${JSON.stringify(shortened(wanted))}` };
+    return { ...found, error: `the body does not contain ${JSON.stringify(shorten(wanted))}` };
   } catch (error) {
     return { error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : errorText(error as Error) };
   }
@@ -132,7 +132,7 @@ function addCookies(headers: Headers, cookies: readonly string[]): void {
 
 const MAX_SHOWN = 100;
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
 }
 

@@ -84,7 +84,7 @@ export function advanceTrack(
   const isNew =
     judgement !== undefined &&
     (judgement.sampleMs === undefined || judgement.sampleMs > (track?.sampleMs ?? -Infinity));
-  if (!isNew) return repeated(track, rules);
+  if (!isNew) return repeatAlert(track, rules);
   const { status, value, message } = judgement;
   const found = { ...(value !== undefined && { value }), ...(message !== undefined && { message }) };
   if (status === 'OK') {
@@ -98,12 +98,12 @@ export function advanceTrack(
     attempts: Math.min(before.attempts + 1, rules.maxCheckAttempts),
     ...(sampleMs !== undefined && { sampleMs }),
   };
-  if (alert !== undefined) return changed(next, alert, status, found, rules);
+  if (alert !== undefined) return changeAlert(next, alert, status, found, rules);
   // Missing samples open an alert immediately, without counting attempts.
   if (judgement.sampleMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };
-  return opened(next, status, found, rules);
+  return openAlert(next, status, found, rules);
 }
 
 type Found = Pick<Judgement, 'value' | 'message'>;
@@ -112,7 +112,7 @@ function isCritical(status: AlertStatus): boolean {
   return status === 'CRITICAL' || status === 'UNKNOWN';
 }
 
-function opened(
+function openAlert(
   { isPassedOver: _, ...track }: Track,
   status: OpenAlert['status'],
   found: Found,
@@ -130,7 +130,7 @@ function opened(
   return { track: { ...track, alert }, transition: transitionOf('opened', track.key, alert) };
 }
 
-function changed(
+function changeAlert(
   track: Track,
   { value: _, message: oldMessage, ...before }: OpenAlert,
   status: OpenAlert['status'],
@@ -138,7 +138,7 @@ function changed(
   rules: TrackRules,
 ): AdvancedTrack {
   if (status === before.status) {
-    const next = repeated({ ...track, alert: { ...before, ...found } }, rules);
+    const next = repeatAlert({ ...track, alert: { ...before, ...found } }, rules);
     if (next.transition !== undefined || found.message === oldMessage) return next;
     return { ...next, transition: transitionOf('updated', track.key, next.track!.alert!) };
   }
@@ -154,7 +154,7 @@ function changed(
 }
 
 /** Repeats the notification of an open alert if a repeat is due. A downtime postpones the repeat. */
-function repeated(track: Track | undefined, { repeatMs, nowMs, isDown }: TrackRules): AdvancedTrack {
+function repeatAlert(track: Track | undefined, { repeatMs, nowMs, isDown }: TrackRules): AdvancedTrack {
   const alert = track?.alert;
   if (alert === undefined || repeatMs === undefined || isDown || nowMs - alert.notifiedAtMs < repeatMs)
     return { track };

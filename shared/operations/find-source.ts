@@ -53,36 +53,36 @@ export async function findSource(
 
 async function findHost(stores: SourceStores, tenant: Tenant, text: string): Promise<FoundSource> {
   const registered = await stores.hosts.get(tenant.id, text);
-  if (registered !== undefined) return found(stores, tenant, 'host', text, registered.name);
-  const posted = await found(stores, tenant, 'host', text);
+  if (registered !== undefined) return readSource(stores, tenant, 'host', text, registered.name);
+  const posted = await readSource(stores, tenant, 'host', text);
   if (posted.metrics.length > 0) return posted;
   const named: Host[] = [];
   for await (const host of stores.hosts.list(tenant.id)) if (host.name === text) named.push(host);
   const [only] = named;
   if (only === undefined)
-    throw new InvalidEventError(`tenant ${tenant.name} has no host with the id or name ${shown(text)}`);
+    throw new InvalidEventError(`tenant ${tenant.name} has no host with the id or name ${show(text)}`);
   if (named.length > 1)
     throw new InvalidEventError(
-      `${named.length} hosts are named ${shown(text)}; give one's id: ${named
+      `${named.length} hosts are named ${show(text)}; give one's id: ${named
         .slice(0, MAX_LISTED)
         .map(({ id }) => id)
         .join(', ')}${named.length > MAX_LISTED ? ', ...' : ''}`,
     );
-  return found(stores, tenant, 'host', only.id, only.name);
+  return readSource(stores, tenant, 'host', only.id, only.name);
 }
 
 async function findService(stores: SourceStores, tenant: Tenant, name: string): Promise<FoundSource> {
   const [registered, posted] = await Promise.all([
     stores.services.get(tenant.id, name),
-    found(stores, tenant, 'service', name),
+    readSource(stores, tenant, 'service', name),
   ]);
   // A deleted service may still have samples.
   if (registered === undefined && posted.metrics.length === 0)
-    throw new InvalidEventError(`tenant ${tenant.name} has no service ${shown(name)}`);
+    throw new InvalidEventError(`tenant ${tenant.name} has no service ${show(name)}`);
   return posted;
 }
 
-async function found(
+async function readSource(
   { catalogue }: SourceStores,
   tenant: Tenant,
   kind: 'host' | 'service',
@@ -101,6 +101,6 @@ async function found(
 }
 
 /** Quotes a value for a message; the quotes make leading and trailing spaces visible. */
-function shown(text: string): string {
+function show(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 }

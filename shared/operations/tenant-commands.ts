@@ -73,7 +73,7 @@ export async function createTenant(
 }
 
 export async function listTenants({ tenants, stage, now }: OperatorDependencies): Promise<TenantList> {
-  const [active, deleted] = await Promise.all([tenants.list(), tenants.deleted()]);
+  const [active, deleted] = await Promise.all([tenants.list(), tenants.listDeleted()]);
   return { tenants: active.map((tenant) => describeTenant(tenant, stage, now())), deleted };
 }
 
@@ -129,7 +129,7 @@ export async function sweep(
   const { tenants, usage, meta, read, lifetimes, now } = dependencies;
   let erased = 0;
   let remaining = 0;
-  for (const tenant of await tenants.deleted()) {
+  for (const tenant of await tenants.listDeleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
     // Until `settledMs` has passed, a function that has not learned of the deletion yet may still write.

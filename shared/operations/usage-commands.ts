@@ -42,7 +42,7 @@ export async function monthUsage(
   await usage.putSeries(id, series);
   return {
     days: Object.fromEntries(await usage.days(id, month)),
-    series: { ...series, topSources: await named(hosts, id, series.topSources) },
+    series: { ...series, topSources: await nameHosts(hosts, id, series.topSources) },
     firstDay: (await usage.firstDay(id)) ?? null,
     memoryCopies: stage.cacheReplicas + 1,
   };
@@ -52,7 +52,7 @@ export async function monthUsage(
  * Puts a host's name before its id: `host=3yQ8...` becomes `web1 (host=3yQ8...)`. Other sources stay as they
  * are.
  */
-function named(hosts: Hosts, tenantId: Id, sources: readonly TopEntry[]): Promise<TopEntry[]> {
+function nameHosts(hosts: Hosts, tenantId: Id, sources: readonly TopEntry[]): Promise<TopEntry[]> {
   return mapLimited(sources, PARALLEL, async (source) => {
     const hostId = /^host=(\w+)$/.exec(source.name)?.[1];
     const host = hostId === undefined ? undefined : await hosts.get(tenantId, hostId);

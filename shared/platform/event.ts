@@ -15,13 +15,13 @@ export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unkn
   if (result.success) return result.data;
   throw new InvalidEventError(
     result.error.issues
-      .map(({ path, message }) => `${path.join('.') || 'event'}: ${message} (${shown(event, path)})`)
+      .map(({ path, message }) => `${path.join('.') || 'event'}: ${message} (${show(event, path)})`)
       .join('; '),
   );
 }
 
 /** Formats the value at a path of an input for a message: as JSON, at most 100 characters, or `missing`. */
-export function shown(event: unknown, path: readonly PropertyKey[]): string {
+export function show(event: unknown, path: readonly PropertyKey[]): string {
   let value: unknown = event;
   for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
   return (JSON.stringify(value) ?? 'missing').slice(0, 100);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { DAY_MS, durationText, HOUR_MS, parseDuration } from '../model/duration';
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
-import { shown } from './event';
+import { show } from './event';
 
 /**
  * The settings of a stage. An operator gives them as `--set key=value` to `npm start`, or as `-c key=value`
@@ -369,7 +369,7 @@ export function parseSettings(input: unknown): Settings {
     result.error.issues
       .map(({ path, code, message }) => {
         // This module's own messages already contain the value.
-        const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${shown(input, path)})`;
+        const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${show(input, path)})`;
         return `${path.join('.') || 'settings'}: ${message}${value}`;
       })
       .join('; '),

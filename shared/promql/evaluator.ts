@@ -76,7 +76,7 @@ export class Evaluator {
 
   /** Evaluates a scalar expression. Returns one value per step. */
   scalars(given: Expr, steps: Steps): Float64Array {
-    const expr = unwrapped(given);
+    const expr = unwrap(given);
     return this.budget.scope(
       () => this.scalarsOf(expr, steps),
       ({ length }) => length,
@@ -123,7 +123,7 @@ export class Evaluator {
 
   /** Evaluates an instant-vector expression at all steps. */
   vectors(given: Expr, steps: Steps): Vectors {
-    const expr = unwrapped(given);
+    const expr = unwrap(given);
     if (steps.count === 0) return emptyVectors(0);
     return this.budget.scope(
       () => this.vectorsOf(expr, steps),
@@ -158,7 +158,7 @@ export class Evaluator {
     valueAt: (samples: SampleColumns, index: number) => number,
   ): Vectors {
     const series = this.fetched.get(selector)!;
-    const grainMs = this.widenedTo(selector);
+    const grainMs = this.noteWidening(selector);
     const reference = referenceOf(selector, this.context);
     const rows = new Rows(this.budget, series.length, count);
     for (const [i, samples] of series.entries()) {
@@ -232,7 +232,7 @@ export class Evaluator {
 
   private call(expr: Call, steps: Steps): Vectors {
     const { name } = expr.func;
-    const args = expr.args.map(unwrapped);
+    const args = expr.args.map(unwrap);
     const [first, second, third] = args as [Expr, Expr, Expr];
     const float = FLOAT_FUNCTIONS[name];
     if (float !== undefined) return this.each(this.vectors(first, steps), float);
@@ -242,12 +242,16 @@ export class Evaluator {
       return this.each(times ?? this.vectors(first, steps), date);
     }
     const window = WINDOW_FUNCTIONS[name];
-    if (window !== undefined) return this.windowed(expr, window, steps);
+    if (window !== undefined) return this.applyRangeFunction(expr, window, steps);
     switch (name) {
       case 'absent':
-        return this.absent(this.vectors(first, steps), first, steps);
+        return this.markAbsent(this.vectors(first, steps), first, steps);
       case 'absent_over_time':
-        return this.absent(this.windowed(expr, WINDOW_FUNCTIONS.present_over_time!, steps), first, steps);
+        return this.markAbsent(
+          this.applyRangeFunction(expr, WINDOW_FUNCTIONS.present_over_time!, steps),
+          first,
+          steps,
+        );
       case 'clamp':
         return this.clamp(first, steps, this.scalars(second, steps), this.scalars(third, steps));
       case 'clamp_max':
@@ -293,11 +297,11 @@ export class Evaluator {
           string,
           string,
         ];
-        return this.relabelled(first, steps, labelReplace(target, replacement, source, pattern));
+        return this.changeLabels(first, steps, labelReplace(target, replacement, source, pattern));
       }
       case 'label_join': {
         const [target, separator, ...sources] = args.slice(1).map(textOf) as [string, string, ...string[]];
-        return this.relabelled(first, steps, labelJoin(target, separator, sources));
+        return this.changeLabels(first, steps, labelJoin(target, separator, sources));
       }
     }
     throw new TypeError(`${name} is no function of instant vectors`);
@@ -325,7 +329,7 @@ export class Evaluator {
     return output;
   }
 
-  private relabelled(expr: Expr, steps: Steps, change: (labels: Labels) => Labels): Vectors {
+  private changeLabels(expr: Expr, steps: Steps, change: (labels: Labels) => Labels): Vectors {
     const input = this.vectors(expr, steps);
     return mergeSameLabels({
       ...input,
@@ -349,7 +353,7 @@ export class Evaluator {
   }
 
   /** Implements `absent`: 1 at every step without an element, with the labels of the selector's `=` matchers. */
-  private absent(input: Vectors, of: Expr, { count }: Steps): Vectors {
+  private markAbsent(input: Vectors, of: Expr, { count }: Steps): Vectors {
     const isPresent = new Uint8Array(count);
     for (let at = 0, step = 0; at < input.present.length; at++) {
       isPresent[step]! |= input.present[at]!;
@@ -392,7 +396,7 @@ export class Evaluator {
    * Returns the length, in ms, of the grains to which a selector's windows are widened, and adds a remark to the
    * answer. Returns undefined if the windows are not widened. A widened window includes its start and excludes its end.
    */
-  private widenedTo(selector: Selector): number | undefined {
+  private noteWidening(selector: Selector): number | undefined {
     const grainMs = this.widened.get(selector);
     if (grainMs !== undefined)
       this.remarks.inform(
@@ -403,14 +407,14 @@ export class Evaluator {
   }
 
   /** Applies a range-vector function to the window of each step. */
-  private windowed({ func, args }: Call, onSamples: WindowFunction, steps: Steps): Vectors {
-    const range = args.map(unwrapped).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
+  private applyRangeFunction({ func, args }: Call, onSamples: WindowFunction, steps: Steps): Vectors {
+    const range = args.map(unwrap).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
     const scalar = args.find((arg) => typeOf(arg) === 'scalar');
     const params = scalar === undefined ? undefined : this.scalars(scalar, steps);
     if (func.name === 'quantile_over_time') this.checkQuantiles(params!, scalar!);
     const rangeMs = durationMs(range.range, this.context);
     const shift: Shift = range.kind === 'range' ? range.selector : range;
-    const grainMs = range.kind === 'range' ? this.widenedTo(range.selector) : undefined;
+    const grainMs = range.kind === 'range' ? this.noteWidening(range.selector) : undefined;
     const isExact = grainMs === undefined;
     const isScaled = !isExact && (func.name === 'increase' || func.name === 'delta');
     const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
@@ -575,14 +579,14 @@ export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
 }
 
 /** Removes any number of parentheses around an expression. */
-function unwrapped(expr: Expr): Expr {
+function unwrap(expr: Expr): Expr {
   let inner = expr;
   while (inner.kind === 'paren') inner = inner.expr;
   return inner;
 }
 
 function textOf(expr: Expr): string {
-  const inner = unwrapped(expr);
+  const inner = unwrap(expr);
   if (inner.kind !== 'string') throw new TypeError(`${inner.kind} is no string`);
   return inner.value;
 }

@@ -56,7 +56,7 @@ export function overPoints(
     case 'rate':
     case 'increase':
     case 'delta':
-      return extrapolatedPoints(points, counts, name !== 'delta', name === 'rate');
+      return changeOverPoints(points, counts, name !== 'delta', name === 'rate');
     default:
       return undefined;
   }
@@ -89,7 +89,7 @@ function sumOf(values: Float64Array, from: number, to: number, isExact: boolean)
   return sum.total;
 }
 
-function extrapolatedPoints(
+function changeOverPoints(
   points: LiveSamples,
   counts: Float64Array,
   isCounter: boolean,

@@ -25,13 +25,13 @@ export class OverlayStore implements SampleStore {
       const key = labelsKey(below.labels);
       const above = laid.get(key);
       laid.delete(key);
-      return above === undefined ? below : merged(below, above);
+      return above === undefined ? below : overlay(below, above);
     });
     return { series: [...series, ...laid.values()], warnings: [...lower.warnings, ...upper.warnings] };
   }
 }
 
-function merged(below: SampleColumns, above: SampleColumns): SampleColumns {
+function overlay(below: SampleColumns, above: SampleColumns): SampleColumns {
   const most = below.timestamps.length + above.timestamps.length;
   const timestamps = new Float64Array(most);
   const bits = new BigUint64Array(most);

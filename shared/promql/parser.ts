@@ -72,7 +72,7 @@ export function parsePromql(text: string): Expr {
       `the expression has ${text.length} characters; at most ${MAX_LENGTH} are allowed`,
     );
   const parser = new Parser(text);
-  const expr = parser.whole();
+  const expr = parser.parseWhole();
   checkTypes(text, expr);
   return expr;
 }
@@ -98,7 +98,7 @@ class Parser {
     this.tokens = tokensOf(text);
   }
 
-  whole(): Expr {
+  parseWhole(): Expr {
     if (this.peek().type === 'end')
       throw new PromqlError('bad_data', 'unknown position: parse error: no expression found in input');
     const expr = this.expression(1);
@@ -298,15 +298,15 @@ class Parser {
         throw this.error(expr.start, `timestamp out of bounds for @ modifier: ${seconds}`);
       time = Math.round(seconds * 1000);
     }
-    return this.shifted(expr, token, 'at', time, '@ modifier', '@ <timestamp>');
+    return this.shift(expr, token, 'at', time, '@ modifier', '@ <timestamp>');
   }
 
   private offsetModifier(expr: Expr): Expr {
     const token = this.next();
-    return this.shifted(expr, token, 'offset', this.offsetDuration(), 'offset modifier', 'offset');
+    return this.shift(expr, token, 'offset', this.offsetDuration(), 'offset modifier', 'offset');
   }
 
-  private shifted(
+  private shift(
     expr: Expr,
     token: Token,
     key: 'at' | 'offset',
@@ -361,7 +361,7 @@ class Parser {
     const sign = this.isNext('-') ? '-' : this.isNext('+') ? '+' : undefined;
     if (sign !== undefined) this.next();
     if (this.isNext('(') && sign === undefined) return this.duration(1, 'offset');
-    return signed(sign, this.durationPrimary('offset'));
+    return applySign(sign, this.durationPrimary('offset'));
   }
 
   private duration(least: number, context: string): Duration {
@@ -369,7 +369,9 @@ class Parser {
       const sign = this.isNext('-') ? '-' : this.isNext('+') ? '+' : undefined;
       if (sign !== undefined) this.next();
       let left =
-        sign === undefined ? this.durationPrimary(context) : signed(sign, this.duration(UNARY + 1, context));
+        sign === undefined
+          ? this.durationPrimary(context)
+          : applySign(sign, this.duration(UNARY + 1, context));
       for (let length = 0; ; length++) {
         const { type, text: op, at } = this.peek();
         const precedence = PRECEDENCE[op];
@@ -548,7 +550,7 @@ class Parser {
   }
 }
 
-function signed(sign: '-' | '+' | undefined, of: Duration): Duration {
+function applySign(sign: '-' | '+' | undefined, of: Duration): Duration {
   if (sign !== '-') return of;
   return of.op === 'literal' ? { ...of, seconds: -of.seconds } : { op: 'minus', of };
 }

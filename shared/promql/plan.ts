@@ -82,10 +82,10 @@ export interface PlannedSelect {
  */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];
-  if (expr.kind === 'selector') return [planned(expr, undefined, steps, context, SELECTOR_USE)];
+  if (expr.kind === 'selector') return [planSelect(expr, undefined, steps, context, SELECTOR_USE)];
   if (expr.kind === 'range') {
     const use = func === undefined ? undefined : ROLLUP_USES[func];
-    return [planned(expr.selector, durationMs(expr.range, context), steps, context, use)];
+    return [planSelect(expr.selector, durationMs(expr.range, context), steps, context, use)];
   }
   const inner = expr.kind === 'subquery' ? subquerySteps(expr, steps, context) : steps;
   const own = expr.kind === 'call' ? expr.func.name : expr.kind === 'paren' ? func : undefined;
@@ -102,7 +102,7 @@ const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'i
  * @param windowMs length of a range selector's windows; undefined for a plain selector
  * @param use undefined if only samples can be used
  */
-function planned(
+function planSelect(
   selector: Selector,
   windowMs: number | undefined,
   steps: Steps,

@@ -8,7 +8,7 @@ export function printPromql(expr: Expr): string {
     case 'number':
       return valueText(expr.value);
     case 'string':
-      return quoted(expr.value);
+      return quote(expr.value);
     case 'selector':
       return selectorText(expr) + shiftText(expr);
     case 'range':
@@ -79,8 +79,8 @@ function selectorText({ name, matchers }: Selector): string {
   const shown = name === undefined ? matchers : matchers.slice(0, -1);
   const texts = shown.map(({ label, op, value }) =>
     label === METRIC_NAME && op === '=' && !isMetricName(value)
-      ? quoted(value)
-      : `${labelText(label)}${op}${quoted(value)}`,
+      ? quote(value)
+      : `${labelText(label)}${op}${quote(value)}`,
   );
   return (name ?? '') + (texts.length > 0 || name === undefined ? `{${texts.join(',')}}` : '');
 }
@@ -90,7 +90,7 @@ function isMetricName(text: string): boolean {
 }
 
 function labelText(label: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label) ? label : quoted(label);
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label) ? label : quote(label);
 }
 
 function namesText(labels: readonly string[]): string {
@@ -131,6 +131,6 @@ function durationOf(duration: Duration, isOperand = false): string {
 }
 
 /** Returns a string literal that reads back as the same text. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text).replaceAll(/\\u(d[89a-f]..)/gi, '\\ufffd');
 }

@@ -36,9 +36,9 @@ function fold(of: WindowFunction['of'], least: 1 | 2 = 1): WindowFunction {
 
 /** Range-vector functions by name, except `absent_over_time`. */
 export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
-  rate: fold((samples) => extrapolated(samples, true, true), 2),
-  increase: fold((samples) => extrapolated(samples, true, false), 2),
-  delta: fold((samples) => extrapolated(samples, false, false), 2),
+  rate: fold((samples) => changeOver(samples, true, true), 2),
+  increase: fold((samples) => changeOver(samples, true, false), 2),
+  delta: fold((samples) => changeOver(samples, false, false), 2),
   irate: fold(
     ({ timestamps, values }) =>
       (_, to) => {
@@ -136,7 +136,7 @@ export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
  *
  * @param isRate whether to divide by the window's seconds
  */
-function extrapolated(samples: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
+function changeOver(samples: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
   const { values } = samples;
   const resets = isCounter ? resetsOf(values) : NO_RESETS;
   let nextReset = 0;

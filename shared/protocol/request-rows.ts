@@ -209,7 +209,7 @@ export class RequestRows {
       const kept: SourceRow[] = [];
       const known = new Set<string>();
       for (const row of rows) {
-        const series = gathered(this.series, row, Int32Array);
+        const series = gather(this.series, row, Int32Array);
         // A source with a single row has no duplicate rows.
         const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
         if (isBounded && (key === undefined || !known.has(key))) {
@@ -225,7 +225,7 @@ export class RequestRows {
         kept.push({
           timestamp: row.timestamp,
           series,
-          values: gathered(this.bits, row, BigUint64Array),
+          values: gather(this.bits, row, BigUint64Array),
         });
         samples += row.samples;
       }
@@ -250,7 +250,7 @@ function keyOf({ buffer, byteOffset, byteLength }: Int32Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }
 
-function gathered<Values extends Int32Array | BigUint64Array>(
+function gather<Values extends Int32Array | BigUint64Array>(
   all: Values,
   { runs, samples }: Row,
   Kind: new (length: number) => Values,

@@ -4,7 +4,7 @@ import type { Matcher } from '../model/matcher';
 import {
   bySource,
   type IndexView,
-  joinedTo,
+  joinedLabels,
   matchesBySource,
   matchesOf,
   type SelectLimits,
@@ -29,7 +29,7 @@ export function findSeries(
   const found = new Map<string, Labels>();
   for (const matchers of selectors)
     for (const { source, series } of bySource(matchesOf(view, matchers), matchers, limits)) {
-      const joined = joinedTo(source, view.joined);
+      const joined = joinedLabels(source, view.joined);
       for (const labels of series) found.set(labelsKey(labels), withJoined(labels, joined));
     }
   return [...found.values()];

@@ -17,7 +17,7 @@ export function explain(
   const readUnits = used.get('ReadUnits') ?? 0;
   const objectGets = used.get('ObjectGets') ?? 0;
   return {
-    reads: readings.map(explained),
+    reads: readings.map(explainRead),
     memoryCalls: used.get('RedisCalls') ?? 0,
     tableCalls: used.get('TableCalls') ?? 0,
     readUnits,
@@ -30,7 +30,7 @@ function dollarsOf(readUnits: number, objectGets: number): number {
   return readUnits * PRICE.warmReadUnit + objectGets * PRICE.objectGet;
 }
 
-function explained({
+function explainRead({
   matchers,
   range,
   grains,

@@ -146,7 +146,7 @@ export function matchesBySource(
 }
 
 /** Returns the labels that the registry adds for a source's host; none if the source is not a host. */
-export function joinedTo(source: Labels, joined: JoinedLabels): Labels {
+export function joinedLabels(source: Labels, joined: JoinedLabels): Labels {
   const host = labelValue(source, 'host');
   return (host === undefined ? undefined : joined.of(host)) ?? [];
 }

@@ -153,8 +153,8 @@ async function fetchRound(read: ReadContext, asks: Asks, leastInHot: number): Pr
     asks.manifest && manifestDays(read, asks.manifest),
     asks.directory === true ? listedDays(read) : undefined,
     asks.rollupDirectory === true ? listedRollups(read) : undefined,
-    asks.warm && timed(() => warmBlocks(read, asks.warm!)),
-    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks, leastInHot)),
+    asks.warm && measure(() => warmBlocks(read, asks.warm!)),
+    (asks.samples ?? asks.rollups) && measure(() => fromArchive(read, asks, leastInHot)),
   ]);
   return {
     ...(listed && { listed }),
@@ -165,7 +165,7 @@ async function fetchRound(read: ReadContext, asks: Asks, leastInHot: number): Pr
   };
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
+async function measure<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
   const beganMs = performance.now();
   const result = await work();
   return { result, tookMs: performance.now() - beganMs };

@@ -115,10 +115,10 @@ export class ExpectedSamples {
    * @returns false if the budget has stopped the reads
    */
   expect(home: Id, least: (wanted: Layout) => number): boolean {
-    const before = this.most();
+    const before = this.largestEstimate();
     this.byHome ??= new Map();
     this.byHome.set(home, least(this.wanted));
-    this.budget.expectSamples(this.most() - before, this.matchers);
+    this.budget.expectSamples(this.largestEstimate() - before, this.matchers);
     return !this.budget.signal.aborted;
   }
 
@@ -130,12 +130,12 @@ export class ExpectedSamples {
   take({ block, points }: Pick<Reading, 'block' | 'points'>): void {
     let count = sampleCount(block);
     for (const { timestamps } of points?.series ?? []) count += timestamps.length;
-    this.budget.expectSamples(-this.most(), this.matchers);
+    this.budget.expectSamples(-this.largestEstimate(), this.matchers);
     this.byHome = undefined;
     this.budget.takeSamples(count, this.matchers);
   }
 
-  private most(): number {
+  private largestEstimate(): number {
     return Math.max(0, ...(this.byHome?.values() ?? []));
   }
 }

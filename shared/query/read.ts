@@ -97,15 +97,15 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const refs = partitionsOf(read.days);
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
-  const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
+  const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
   // Nearly every partition has a mark that names its present primary and has no `loss`, so that nothing is missing.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const days = daysBeyondHot(read.days, hot.left);
   const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
-  const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
-  const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
+  const warm = found.warm ? cutToRange(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
+  const cold = found.cold ? cutToRange(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { points } = found;
   const rolledPlaces = (points?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
@@ -156,7 +156,7 @@ interface LocatedTier {
 const NOTHING: LocatedTier = { blocks: [], reading: { durationMs: 0, samples: 0, places: [] } };
 
 /** Cuts a tier's blocks to the range, and removes deleted samples. */
-function located(
+function cutToRange(
   { selection: { range }, tombstones }: ReadContext,
   tier: Tier,
   found: readonly LocatedBlock[],

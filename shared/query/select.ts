@@ -12,7 +12,7 @@ import type { TimeRange } from '../model/selection';
 import { SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
+import { DEFAULT_LIMITS, joinedLabels, type SourceSeries, withJoined } from './find-series';
 import { joinReports, type Reading } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies } from './read-context';
@@ -119,7 +119,7 @@ export class Querier {
       blocks: readings.map(({ block, points }, i) => ({
         block,
         layout: sources[i]!.layout,
-        joined: joinedTo(sources[i]!.source, joined),
+        joined: joinedLabels(sources[i]!.source, joined),
         points: points?.series,
       })),
       rolledDays: readings.reduce((sum, { points }) => sum + (points?.days ?? 0), 0),
@@ -178,7 +178,7 @@ export class Querier {
       hostLabels.of(tenantId),
       this.catalogues.ask(sourceId, () => this.reads.limited(() => catalogue.source(tenantId, sourceId))),
     ]);
-    const added = joinedTo(source, joined);
+    const added = joinedLabels(source, joined);
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
     const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
     if (series.length === 0) return { sources: [], joined };

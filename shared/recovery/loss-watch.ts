@@ -112,7 +112,7 @@ export class LossWatch {
     if (!state.isMarkedHere && state.loss === undefined) {
       const isNew = await table.register(ref);
       if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return;
-      state = await this.onceMarked(ref);
+      state = await this.awaitMark(ref);
     }
     const untilMs = now() + UNSURE_MS;
     while (!state.isMarkedHere) {
@@ -148,7 +148,7 @@ export class LossWatch {
     if (loss === undefined) {
       // A partition that was never in memory has lost nothing there.
       if (!(await table.isRegistered(ref))) return undefined;
-      const now = await this.onceMarked(ref);
+      const now = await this.awaitMark(ref);
       if (now.isMarkedHere && now.loss === '') return undefined;
       // Memory has lost samples, and nobody has recorded it yet, so the time is unknown.
       return 0;
@@ -186,7 +186,7 @@ export class LossWatch {
   }
 
   /** Returns the state of a registered partition as soon as it has a mark, or after a second if it gets none. */
-  private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
+  private async awaitMark(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
     let state = await hot.marks.read(ref);
     for (let reads = 0; state.loss === undefined && reads < MARK_READS; reads++) {

@@ -70,7 +70,7 @@ export class MetricMetadataStore {
     const changed: MetricDescription[] = [];
     let families = known.size;
     for (const each of metadata) {
-      const kept = bounded(each);
+      const kept = cutTexts(each);
       const stored = known.get(kept.family);
       if (kept.family === '' || (stored !== undefined && isSame(stored, kept))) continue;
       if (stored === undefined && families >= MAX_FAMILIES) continue;
@@ -112,7 +112,7 @@ function keyOf(family: string): Id {
   return idOf('metricMetadata', family);
 }
 
-function bounded({ family, type, help, unit }: MetricDescription): MetricDescription {
+function cutTexts({ family, type, help, unit }: MetricDescription): MetricDescription {
   return {
     family: family.length > MAX_NAME ? '' : family,
     type,

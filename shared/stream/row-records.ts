@@ -17,7 +17,7 @@ export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): Outgo
   for (const [home, rowsOfSources] of rowsByHome(sources)) {
     const sourceIdBytes = Buffer.from(home.id, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
-    for (const row of joined(rowsOfSources)) {
+    for (const row of joinRows(rowsOfSources)) {
       const { timestamp } = row;
       const partition = partitionOf(home.id, partitionsOn(tenant.placement, dayOf(timestamp)));
       for (const { splitBits, splitIndex, layout, presence, values } of home.split(row, allowance)) {
@@ -58,7 +58,7 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
  * Joins rows of several sources if their timestamps are equal. Yields one row at a time, because a request may have
  * 32,768 rows.
  */
-function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
+function* joinRows(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
   if (rowsOfSources.length === 1) {
     yield* rowsOfSources[0]!;
     return;

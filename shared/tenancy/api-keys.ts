@@ -178,12 +178,12 @@ export class ApiKeys {
   async verify(key: string): Promise<Grant | undefined> {
     const publicId = KEY.exec(key)?.[1];
     if (publicId === undefined) return undefined;
-    const stored = await this.stored(publicId);
+    const stored = await this.findStored(publicId);
     if (stored === undefined || !timingSafeEqual(stored.hash, digestOf(key))) return undefined;
     return stored.expiresAt !== undefined && stored.expiresAt <= this.now() ? undefined : stored.grant;
   }
 
-  private async stored(publicId: string): Promise<StoredKey | undefined> {
+  private async findStored(publicId: string): Promise<StoredKey | undefined> {
     const since = this.now() - CACHE_MS;
     for (const owner of ['found', 'unknown'] as const) {
       const copy = this.copies.get(publicId, owner);

@@ -22,7 +22,7 @@ export class DeletedTenants {
   async names(): Promise<ReadonlySet<string>> {
     if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
       const readAtMs = this.now();
-      const deleted = await this.tenants.deleted();
+      const deleted = await this.tenants.listDeleted();
       this.copy = { names: new Set(deleted.map(({ name }) => name)), readAtMs };
     }
     return this.copy.names;

@@ -52,7 +52,7 @@ export class MinuteBudget {
    *
    * @param total the minute's use by all instances, including this exchange
    */
-  exchanged({ minute, amount }: UnsentUse, total: number): void {
+  noteExchange({ minute, amount }: UnsentUse, total: number): void {
     if (minute !== this.minute) return;
     this.unsent -= amount;
     this.shared = total;

@@ -77,7 +77,7 @@ export class QueryBudgets {
     const startedMs = this.now();
     const limits = this.meter.limits(tenant);
     const state = this.state(tenant, startedMs);
-    const refusal = state.refusal ?? spent(state, limits, startedMs);
+    const refusal = state.refusal ?? refusalOf(state, limits, startedMs);
     if (refusal !== undefined) return refusal;
     const { minute } = state;
     const isLight =
@@ -90,7 +90,10 @@ export class QueryBudgets {
     this.hear(state, minute, answer.usedMs);
     if (answer.isAdmitted) return { minute, startedMs, hasPermit: true };
     const nowMs = this.now();
-    const refused = spent(state, limits, nowMs) ?? { refusedBy: 'queriesAtOnce' as const, waitMs: BUSY_MS };
+    const refused = refusalOf(state, limits, nowMs) ?? {
+      refusedBy: 'queriesAtOnce' as const,
+      waitMs: BUSY_MS,
+    };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
     // After a rejection, the tenant is no longer light: its next query needs a permit, however little query time it has
     // used.
@@ -194,7 +197,7 @@ export class QueryBudgets {
  * Returns the rejection for a tenant that has no query seconds left in this minute, or whose limits allow no queries at
  * all.
  */
-function spent({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {
+function refusalOf({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {
   const waitMs = (minute + 1) * MINUTE_MS - nowMs;
   if (usedMs >= limitMs(limits)) return { refusedBy: 'querySecondsPerMinute', waitMs };
   return limits.queriesAtOnce === 0 ? { refusedBy: 'queriesAtOnce', waitMs } : undefined;

@@ -40,7 +40,7 @@ export class SeriesCounter {
    * Adds the series that no older layout of their source has. Never fails, because storing samples matters
    * more than counting series.
    */
-  async added(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
+  async countAdded(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
     if (layouts.length === 0) return;
     try {
       const bySource = Map.groupBy(layouts, ({ group }) => sourceIdOfGroup(group));

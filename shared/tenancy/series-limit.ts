@@ -55,7 +55,7 @@ export class SeriesLimit {
 
   constructor(
     private readonly meter: Pick<TenantMeter, 'isFullOfSeries' | 'limits'>,
-    private readonly catalogue: Pick<Catalogue, 'existing' | 'source'>,
+    private readonly catalogue: Pick<Catalogue, 'findExisting' | 'source'>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -100,7 +100,7 @@ export class SeriesLimit {
     const { endMs, used } = this.period();
     const asked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
     used.set(tenantId, (used.get(tenantId) ?? 0) + asked.length);
-    const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.existing(tenantId, asked);
+    const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.findExisting(tenantId, asked);
     await mapLimited(asked, PARALLEL, async (id) => {
       const series = new Set(
         existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],

@@ -97,7 +97,7 @@ export class TenantMeter {
         exchanges.push(
           this.table
             .use(tenant.id, name, unsent.minute, unsent.amount, abort())
-            .then((total) => budget.exchanged(unsent, total)),
+            .then((total) => budget.noteExchange(unsent, total)),
         );
     }
     if (nowMs - state.seriesReadMs >= SERIES_MS) {

@@ -148,7 +148,7 @@ export class Tenants {
     return item?.deletedAt !== undefined;
   }
 
-  async deleted(): Promise<DeletedTenant[]> {
+  async listDeleted(): Promise<DeletedTenant[]> {
     return (await this.items('attribute_exists(deletedAt)')).map(deletedTenantOf);
   }
 

@@ -5,7 +5,7 @@ import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
 import { flushPartitions, sumFlushes } from '../../shared/flush/partitions';
 import { MAX_CHUNK_SERIES } from '../../shared/flush/plan';
-import { movedFrames } from '../../shared/hot/frame-mover';
+import { digestFrames } from '../../shared/hot/frame-mover';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';
@@ -115,7 +115,7 @@ describe('moving group-windows', () => {
     const { lease, group } = await leaseOf('after');
     const { frames } = await tiers.hot.mover.frames(ref, group, start);
     await post('after', [{ at: start + 60_000, values: { a: 2 } }]);
-    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBe(1);
+    expect(await tiers.hot.mover.trim(ref, lease, digestFrames(frames, true))).toBe(1);
     expect((await tiers.hot.mover.frames(ref, group, start)).frames).toHaveLength(1);
     expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect((await flush()).windows).toBe(1);
@@ -126,9 +126,9 @@ describe('moving group-windows', () => {
     await post('twice', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('twice');
     const { frames } = await tiers.hot.mover.frames(ref, group, start);
-    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBe(0);
+    expect(await tiers.hot.mover.trim(ref, lease, digestFrames(frames, true))).toBe(0);
     await post('twice', [{ at: start + 1000, values: { a: 2 } }]);
-    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
+    expect(await tiers.hot.mover.trim(ref, lease, digestFrames(frames, true))).toBeUndefined();
     expect((await tiers.hot.mover.frames(ref, group, start)).frames).toHaveLength(1);
     await flush();
   });
@@ -139,9 +139,9 @@ describe('moving group-windows', () => {
     const [taken] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 3_600_000);
     const { frames } = await tiers.hot.mover.frames(ref, expired!.group, start);
     expect(taken!.group).toBe(expired!.group);
-    expect(await tiers.hot.mover.trim(ref, expired!, movedFrames(frames, true))).toBeUndefined();
+    expect(await tiers.hot.mover.trim(ref, expired!, digestFrames(frames, true))).toBeUndefined();
     expect(await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 3_600_000)).toEqual([]);
-    expect(await tiers.hot.mover.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
+    expect(await tiers.hot.mover.trim(ref, taken!, digestFrames(frames, true))).toBe(0);
   });
 
   test('a trim does nothing if the list does not begin with the moved frames, whatever their count', async () => {
@@ -156,7 +156,7 @@ describe('moving group-windows', () => {
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
     expect(await tiers.redis.llen(key)).toBe(frames.length);
-    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
+    expect(await tiers.hot.mover.trim(ref, lease, digestFrames(frames, true))).toBeUndefined();
     await flush();
     expect([...(await read('failover', 'a'))]).toEqual([
       [0, 1],

@@ -14,7 +14,7 @@ import {
   presenceOf,
   sliceBlock,
 } from '../../shared/codec';
-import { movedFrames } from '../../shared/hot/frame-mover';
+import { digestFrames } from '../../shared/hot/frame-mover';
 import { HotKeys } from '../../shared/hot/hot-keys';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { readHot } from '../../shared/hot/read';
@@ -214,7 +214,7 @@ describe('a read of memory', () => {
               if (lease === undefined) continue;
               const { frames: moving } = await known.mover.frames(ref, id, windowStart);
               const some = kind === 'flush' ? moving : moving.slice(0, 1);
-              await known.mover.trim(ref, lease, movedFrames(some, kind === 'flush'));
+              await known.mover.trim(ref, lease, digestFrames(some, kind === 'flush'));
             }
             if (kind === 'lose') {
               // The node was replaced by an empty one. A due entry without frames would mean that frames

@@ -15,7 +15,7 @@ import { ColdTier } from '../../../shared/cold/cold-tier';
 import { Manifest } from '../../../shared/cold/manifest';
 import { RollupDirectory } from '../../../shared/cold/rollup-directory';
 import { connectHot } from '../../../shared/hot/connection';
-import { movedFrames } from '../../../shared/hot/frame-mover';
+import { digestFrames } from '../../../shared/hot/frame-mover';
 import { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import { HOUR_MS } from '../../../shared/model/duration';
@@ -190,7 +190,7 @@ export class TenantData {
     await this.append(place, windowStart, [frame]);
     for (const lease of await mover.lease(place.ref, await nodes.now(), 10, HOUR_MS)) {
       const { frames, isAll } = await mover.frames(place.ref, lease.group, lease.windowStart);
-      await mover.trim(place.ref, lease, movedFrames(frames, isAll));
+      await mover.trim(place.ref, lease, digestFrames(frames, isAll));
     }
   }
 

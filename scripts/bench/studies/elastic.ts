@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFrame } from '../../../shared/codec';
-import { movedFrames } from '../../../shared/hot/frame-mover';
+import { digestFrames } from '../../../shared/hot/frame-mover';
 import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import { HOUR_MS } from '../../../shared/model/duration';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -177,7 +177,7 @@ class Memory {
         const [lease] = await hot.mover.lease(ref, before, 1, 60_000);
         if (lease === undefined) return;
         const { frames, isAll } = await hot.mover.frames(ref, lease.group, lease.windowStart);
-        await hot.mover.trim(ref, lease, movedFrames(frames, isAll));
+        await hot.mover.trim(ref, lease, digestFrames(frames, isAll));
         this.held[i]! -= frames.length;
       }
     });

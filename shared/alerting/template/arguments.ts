@@ -1,4 +1,4 @@
-import { formatFloat, quoted } from './format';
+import { formatFloat, quote } from './format';
 import { GoDuration, GoTime } from './time';
 import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
 
@@ -72,7 +72,7 @@ export function numberOf(value: TemplateValue): number {
   if (value instanceof GoDuration) return value.seconds;
   if (typeof value !== 'string') throw new TemplateError(`can't convert ${typeName(value)} to float`);
   if (!FLOAT.test(value))
-    throw new TemplateError(`strconv.ParseFloat: parsing ${quoted(value)}: invalid syntax`);
+    throw new TemplateError(`strconv.ParseFloat: parsing ${quote(value)}: invalid syntax`);
   const magnitude = value.replace(/^[+-]/, '').toLowerCase();
   const parsed = magnitude.startsWith('inf')
     ? Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 import { fixed, integerOf, stringOf, type TemplateFunction } from './arguments';
-import { printed, sprint, sprintf } from './format';
+import { print, sprint, sprintf } from './format';
 import {
   AnyMap,
   areEqual,
@@ -30,9 +30,9 @@ export const BUILT_IN_FUNCTIONS: readonly (readonly [name: string, run: Template
   ['slice', ([value, ...bounds]) => sliceOf(value ?? null, bounds)],
   ['print', (args) => sprint(args)],
   ['printf', ([format, ...values]) => sprintf(stringOf(format ?? null), values)],
-  ['println', (args) => `${args.map(printed).join(' ')}\n`],
-  ['html', (args) => escaped(textOf(args), HTML_ESCAPES)],
-  ['js', (args) => escaped(textOf(args), JS_ESCAPES)],
+  ['println', (args) => `${args.map(print).join(' ')}\n`],
+  ['html', (args) => escapeText(textOf(args), HTML_ESCAPES)],
+  ['js', (args) => escapeText(textOf(args), JS_ESCAPES)],
   ['urlquery', (args) => queryEscape(textOf(args))],
   [
     'call',
@@ -70,7 +70,7 @@ const JS_ESCAPES: Readonly<Record<string, string>> = {
   '\t': '\\u0009',
 };
 
-function escaped(text: string, escapes: Readonly<Record<string, string>>): string {
+function escapeText(text: string, escapes: Readonly<Record<string, string>>): string {
   return text.replace(/[\n\r\t"'&<>=\\]/g, (c) => escapes[c] ?? c);
 }
 

@@ -1,5 +1,5 @@
 import { type FunctionContext, instanceOf, stringOf } from './arguments';
-import { printed } from './format';
+import { print } from './format';
 import { TEMPLATE_FUNCTIONS } from './functions';
 import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
 import { GoDuration, GoTime } from './time';
@@ -74,7 +74,7 @@ class Execution {
         return this.write(node.text);
       case 'print': {
         const value = await this.pipeline(node.pipeline, dot, scope);
-        if (node.pipeline.variables.length === 0) this.write(value === null ? '<no value>' : printed(value));
+        if (node.pipeline.variables.length === 0) this.write(value === null ? '<no value>' : print(value));
         return;
       }
       case 'if':
@@ -203,7 +203,7 @@ class Execution {
         break;
     }
     if (of.kind !== 'function' && ownArgs.length > 0)
-      throw new TemplateError(`can't give argument to non-function ${printed(value)}`);
+      throw new TemplateError(`can't give argument to non-function ${print(value)}`);
     for (const [i, field] of fields.entries())
       value = fieldOf(value, field, i === fields.length - 1 ? args : []);
     return value;

@@ -32,7 +32,7 @@ function exactDigits(value: number): Digits {
 }
 
 /** Rounds to a number of digits, half to even. The number of digits may be 0 or less. */
-function rounded({ digits, point }: Digits, count: number): Digits {
+function round({ digits, point }: Digits, count: number): Digits {
   if (count >= digits.length) return { digits, point };
   if (count < 0) return { digits: '0', point: point - count };
   const [head, tail] = [digits.slice(0, count), digits.slice(count)];
@@ -56,15 +56,15 @@ export function formatFloat(value: number, verb: 'e' | 'f' | 'g', precision: num
   const magnitude = Math.abs(value);
   const all = precision < 0 ? shortestDigits(magnitude) : exactDigits(magnitude);
   if (verb === 'f') {
-    const kept = precision < 0 ? all : rounded(all, all.point + precision);
+    const kept = precision < 0 ? all : round(all, all.point + precision);
     return sign + fixed(kept, precision < 0 ? Math.max(kept.digits.length - kept.point, 0) : precision);
   }
   if (verb === 'e') {
-    const kept = precision < 0 ? all : rounded(all, precision + 1);
+    const kept = precision < 0 ? all : round(all, precision + 1);
     return sign + scientific(kept, precision < 0 ? kept.digits.length - 1 : precision);
   }
   const significant = precision === 0 ? 1 : precision;
-  const { digits, point } = precision < 0 ? all : rounded(all, significant);
+  const { digits, point } = precision < 0 ? all : round(all, significant);
   const kept = { digits: digits.replace(/0+$/, '') || '0', point };
   const count = kept.digits.length;
   let limit = precision < 0 ? 6 : significant;
@@ -89,7 +89,7 @@ function scientific({ digits, point }: Digits, decimals: number): string {
 }
 
 /** Formats a value like Go's `%v`. */
-export function printed(value: TemplateValue): string {
+export function print(value: TemplateValue): string {
   if (value === null) return '<nil>';
   switch (typeof value) {
     case 'string':
@@ -100,13 +100,13 @@ export function printed(value: TemplateValue): string {
     case 'boolean':
       return String(value);
   }
-  if (Array.isArray(value)) return `[${value.map(printed).join(' ')}]`;
+  if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (value instanceof GoTime || value instanceof GoDuration) return value.toString();
-  if (value instanceof TemplateSample) return `{${printed(value.labels)} ${printed(value.value)}}`;
-  if (value instanceof TemplateData) return `{${[...value.fields.values()].map(printed).join(' ')}}`;
+  if (value instanceof TemplateSample) return `{${print(value.labels)} ${print(value.value)}}`;
+  if (value instanceof TemplateData) return `{${[...value.fields.values()].map(print).join(' ')}}`;
   const entries = value instanceof AnyMap ? value.entries : (value as ReadonlyMap<string, string>);
   const pairs = [...(entries as ReadonlyMap<string, TemplateValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
-  return `map[${pairs.map(([key, each]) => `${key}:${printed(each)}`).join(' ')}]`;
+  return `map[${pairs.map(([key, each]) => `${key}:${print(each)}`).join(' ')}]`;
 }
 
 /** Formats values like Go's `fmt.Sprint`: with a space between two neighbours unless one is a string. */
@@ -114,7 +114,7 @@ export function sprint(values: readonly TemplateValue[]): string {
   return values
     .map((value, i) => {
       const spaced = i > 0 && typeof value !== 'string' && typeof values[i - 1] !== 'string';
-      return (spaced ? ' ' : '') + printed(value);
+      return (spaced ? ' ' : '') + print(value);
     })
     .join('');
 }
@@ -138,7 +138,7 @@ export function sprintf(format: string, values: readonly TemplateValue[]): strin
     if (Number(width ?? 0) > MAX_WIDTH) return '%!(BADWIDTH)';
     if (Number(precision ?? 0) > MAX_WIDTH) return '%!(BADPREC)';
     const hasPoint = whole.includes('.');
-    return padded(value, {
+    return pad(value, {
       verb,
       flags: flags ?? '',
       width: Number(width ?? 0),
@@ -146,7 +146,7 @@ export function sprintf(format: string, values: readonly TemplateValue[]): strin
     });
   });
   if (next >= values.length) return text;
-  const extra = values.slice(next).map((value) => `${typeName(value)}=${printed(value)}`);
+  const extra = values.slice(next).map((value) => `${typeName(value)}=${print(value)}`);
   return `${text}%!(EXTRA ${extra.join(', ')})`;
 }
 
@@ -158,7 +158,7 @@ interface Verb {
   readonly precision: number;
 }
 
-function padded(value: TemplateValue, spec: Verb): string {
+function pad(value: TemplateValue, spec: Verb): string {
   const text = verbText(value, spec);
   if (text.length >= spec.width) return text;
   if (spec.flags.includes('-')) return text.padEnd(spec.width);
@@ -170,15 +170,15 @@ function padded(value: TemplateValue, spec: Verb): string {
 
 function verbText(value: TemplateValue, { verb, flags, precision }: Verb): string {
   if (verb === 'T') return typeName(value);
-  if (verb === 'v') return signed(value, printed(value), flags);
-  const bad = `%!${verb}(${typeName(value)}=${printed(value)})`;
+  if (verb === 'v') return addSign(value, print(value), flags);
+  const bad = `%!${verb}(${typeName(value)}=${print(value)})`;
   if (value === null) return `%!${verb}(<nil>)`;
   switch (typeof value) {
     case 'number': {
       const lower = verb.toLowerCase();
       if (lower !== 'e' && lower !== 'f' && lower !== 'g') return bad;
       const text = formatFloat(value, lower, precision < 0 && lower !== 'g' ? 6 : precision);
-      return signed(
+      return addSign(
         value,
         verb === lower ? text : text.toUpperCase().replace('INF', 'Inf').replace('NAN', 'NaN'),
         flags,
@@ -191,10 +191,10 @@ function verbText(value: TemplateValue, { verb, flags, precision }: Verb): strin
     case 'string':
       return stringText(value, verb, precision) ?? bad;
   }
-  return verb === 's' ? printed(value) : bad;
+  return verb === 's' ? print(value) : bad;
 }
 
-function signed(value: TemplateValue, text: string, flags: string): string {
+function addSign(value: TemplateValue, text: string, flags: string): string {
   if ((typeof value !== 'number' && typeof value !== 'bigint') || /^[-+]/.test(text)) return text;
   return flags.includes('+') ? `+${text}` : flags.includes(' ') ? ` ${text}` : text;
 }
@@ -203,7 +203,7 @@ function integerText(value: bigint, verb: string, flags: string): string | undef
   const radix = { d: 10, b: 2, o: 8, x: 16, X: 16 }[verb];
   if (radix !== undefined) {
     const text = value.toString(radix);
-    return signed(value, verb === 'X' ? text.toUpperCase() : text, flags);
+    return addSign(value, verb === 'X' ? text.toUpperCase() : text, flags);
   }
   const code = value >= 0n && value <= 0x10ffffn ? Number(value) : 0xfffd;
   if (verb === 'c') return String.fromCodePoint(code);
@@ -215,7 +215,7 @@ function integerText(value: bigint, verb: string, flags: string): string | undef
 function stringText(value: string, verb: string, precision: number): string | undefined {
   const cut = precision < 0 ? value : [...value].slice(0, precision).join('');
   if (verb === 's') return cut;
-  if (verb === 'q') return quoted(cut);
+  if (verb === 'q') return quote(cut);
   if (verb === 'x' || verb === 'X') {
     const hex = Buffer.from(cut).toString('hex');
     return verb === 'X' ? hex.toUpperCase() : hex;
@@ -224,6 +224,6 @@ function stringText(value: string, verb: string, precision: number): string | un
 }
 
 /** Quotes a string as Go does. */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
 }

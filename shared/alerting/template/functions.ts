@@ -11,7 +11,7 @@ import {
   timeOf,
 } from './arguments';
 import { BUILT_IN_FUNCTIONS, queryEscape } from './built-ins';
-import { quoted } from './format';
+import { quote } from './format';
 import { humanize, humanize1024, humanizeDuration, humanizePercentage, humanizeTimestamp } from './humanize';
 import { replaceAll, searches } from './patterns';
 import { AnyMap, TemplateError, type TemplateSample } from './values';
@@ -82,7 +82,7 @@ const DURATION_TEXT = /^-?(?:0|(?:\d+(?:ms|[smhdwy]))+)$/;
 function secondsOf(text: string): number {
   const ms = DURATION_TEXT.test(text) ? parseDurationMs(text.replace('-', '')) : 'no duration';
   if (text.replace('-', '') === '0') return 0;
-  if (typeof ms === 'string') throw new TemplateError(`not a valid duration string: ${quoted(text)}`);
+  if (typeof ms === 'string') throw new TemplateError(`not a valid duration string: ${quote(text)}`);
   return (text.startsWith('-') ? -ms : ms) / 1000;
 }
 

@@ -16,7 +16,7 @@ function short(value: number): string {
 }
 
 /** Divides a number until it is small, and appends the metric prefix. */
-function divided(value: number, prefixes: readonly string[], by: number): string {
+function shortenLarge(value: number, prefixes: readonly string[], by: number): string {
   let [rest, prefix] = [value, ''];
   for (const next of prefixes) {
     if (Math.abs(rest) < by) break;
@@ -26,7 +26,7 @@ function divided(value: number, prefixes: readonly string[], by: number): string
 }
 
 /** Multiplies a number until it reaches 1, and appends the metric prefix. */
-function multiplied(value: number): string {
+function shortenSmall(value: number): string {
   let [rest, prefix] = [value, ''];
   for (const next of SMALL) {
     if (Math.abs(rest) >= 1) break;
@@ -38,13 +38,13 @@ function multiplied(value: number): string {
 /** Formats a number with four digits and a metric prefix: 1234567 gives `1.235M`. */
 export function humanize(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return short(value);
-  return Math.abs(value) < 1 ? multiplied(value) : divided(value, LARGE, 1000);
+  return Math.abs(value) < 1 ? shortenSmall(value) : shortenLarge(value, LARGE, 1000);
 }
 
 /** Formats a number with four digits and a binary prefix: 1048576 gives `1Mi`. */
 export function humanize1024(value: number): string {
   if (Math.abs(value) <= 1 || !Number.isFinite(value)) return short(value);
-  return divided(value, BINARY, 1024);
+  return shortenLarge(value, BINARY, 1024);
 }
 
 /**
@@ -54,7 +54,7 @@ export function humanize1024(value: number): string {
 export function humanizeDuration(value: number): string {
   if (!Number.isFinite(value)) return short(value);
   if (value === 0) return `${short(value)}s`;
-  if (Math.abs(value) < 1) return `${multiplied(value)}s`;
+  if (Math.abs(value) < 1) return `${shortenSmall(value)}s`;
   const sign = value < 0 ? '-' : '';
   const magnitude = Math.abs(value);
   if (magnitude < 60) return `${sign}${short(magnitude)}s`;

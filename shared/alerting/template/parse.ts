@@ -23,7 +23,7 @@ export function parseTemplate(
   if (text.length > MAX_LENGTH)
     throw new TemplateError(`the template has ${text.length} characters; at most ${MAX_LENGTH} are allowed`);
   const parser = new TemplateParser(piecesOf(text), functions, ['', ...variables]);
-  return parser.whole();
+  return parser.parseWhole();
 }
 
 /** The action, or the end of the text, that ended a list of nodes. */
@@ -45,7 +45,7 @@ class TemplateParser {
     private scope: string[],
   ) {}
 
-  whole(): ParsedTemplate {
+  parseWhole(): ParsedTemplate {
     const { nodes, ending } = this.list(true);
     if (ending !== 'text') throw this.error(`unexpected {{${ending}}}`);
     return { nodes, defined: this.defined };
@@ -122,7 +122,7 @@ class TemplateParser {
     const body = this.list();
     if (kind === 'range') this.loops--;
     let otherwise: readonly Node[] = [];
-    if (body.ending === 'else') otherwise = this.otherwise(kind);
+    if (body.ending === 'else') otherwise = this.parseElse(kind);
     else if (body.ending === 'text') throw this.error(`unexpected end of template in {{${kind}}}`);
     this.depth--;
     this.scope = outer;
@@ -130,7 +130,7 @@ class TemplateParser {
   }
 
   /** Parses the part after `{{else`: its nodes, or an `if` or `with` that shares the `{{end}}`. */
-  private otherwise(kind: 'if' | 'with' | 'range'): readonly Node[] {
+  private parseElse(kind: 'if' | 'with' | 'range'): readonly Node[] {
     this.skipSpace();
     const next = this.peek();
     if (next.type === 'word' && next.text === kind && kind !== 'range') {

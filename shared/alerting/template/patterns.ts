@@ -6,7 +6,7 @@ const MAX_PATTERN = 2000;
 /** Maximum number of instructions of a compiled pattern. A search takes up to this many steps per character. */
 const MAX_INSTRUCTIONS = 2000;
 
-function compiled(pattern: string): RE2JS {
+function compilePattern(pattern: string): RE2JS {
   if (pattern.length > MAX_PATTERN)
     throw new TemplateError(`the regular expression has more than ${MAX_PATTERN} characters`);
   let regexp: RE2JS;
@@ -22,7 +22,7 @@ function compiled(pattern: string): RE2JS {
 
 /** Returns whether an RE2 pattern matches anywhere in a string. */
 export function searches(pattern: string, text: string): boolean {
-  return compiled(pattern).matcher(text).find();
+  return compilePattern(pattern).matcher(text).find();
 }
 
 const REFERENCE = /\$(?:(\$)|\{(\w+)\}|(\w+))/g;
@@ -33,7 +33,7 @@ const REFERENCE = /\$(?:(\$)|\{(\w+)\}|(\w+))/g;
  * @param replacement may refer to groups as `$1`, `${1}` or `${name}`; `$$` is a dollar sign
  */
 export function replaceAll(pattern: string, replacement: string, text: string): string {
-  const regexp = compiled(pattern);
+  const regexp = compilePattern(pattern);
   const names = regexp.namedGroups() as Readonly<Record<string, number>>;
   const matcher = regexp.matcher(text);
   let [result, last] = ['', 0];

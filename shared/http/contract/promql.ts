@@ -20,7 +20,7 @@ const time = z
     if (Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: `cannot parse ${shown(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
+      message: `cannot parse ${show(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
       input: text,
     });
     return z.NEVER;
@@ -28,7 +28,7 @@ const time = z
   .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
 
 /** Quotes a value for an error message, cut to its first 100 characters. */
-function shown(text: string): string {
+function show(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
@@ -45,7 +45,7 @@ const duration = z
     if (typeof ms === 'number' && Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: `cannot parse ${shown(text)} to a valid duration; expected seconds or a duration such as 1h30m`,
+      message: `cannot parse ${show(text)} to a valid duration; expected seconds or a duration such as 1h30m`,
       input: text,
     });
     return z.NEVER;

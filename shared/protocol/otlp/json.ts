@@ -73,7 +73,7 @@ function readMetric(json: Json, sink: MetricsSink): void {
     isMonotonic: kind === 'sum' && data.isMonotonic === true,
     temporality: kind === 'sum' || kind === 'histogram' ? integer(data, 'aggregationTemporality') : 0,
   };
-  sink.metric(traits, encoded(JSON.stringify(texts)), decodeHeader);
+  sink.metric(traits, bytesOfJson(JSON.stringify(texts)), decodeHeader);
   for (const point of list(data, 'dataPoints')) readPoint(point, sink);
 }
 
@@ -86,7 +86,7 @@ function decodeHeader(bytes: Buffer, start: number, end: number): MetricHeader {
   return { name, description, unit };
 }
 
-function encoded(json: string): Encoded {
+function bytesOfJson(json: string): Encoded {
   const bytes = Buffer.from(json);
   return { bytes, start: 0, end: bytes.length };
 }
@@ -139,7 +139,7 @@ function summaryPoint(json: Json): SummaryPoint {
 function attributesOf(json: Json): Encoded {
   const attributes = list(json, 'attributes');
   try {
-    return encoded(attributes.length === 0 ? '' : JSON.stringify(attributes));
+    return bytesOfJson(attributes.length === 0 ? '' : JSON.stringify(attributes));
   } catch (cause) {
     // Writing JSON is recursive, so even a value that could be parsed may be nested too deep for the stack.
     throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });
@@ -244,11 +244,11 @@ function asDouble(value: unknown, field: string): number {
 }
 
 function invalid(field: string, expected: string, value: unknown): InvalidMetricsJsonError {
-  return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${shown(value)}`);
+  return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${show(value)}`);
 }
 
 /** Formats a value for a message. Arrays and objects are only named, because writing them might overflow the stack. */
-function shown(value: unknown): string {
+function show(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   return (JSON.stringify(value) ?? 'nothing').slice(0, 100);

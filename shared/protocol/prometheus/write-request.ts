@@ -104,7 +104,7 @@ class Columns {
   addSeries(): number {
     const index = this.seriesCount++;
     if (index >= MAX_SERIES) throw tooMany(MAX_SERIES, 'series');
-    if (2 * index + 2 > this.labels.length) this.labels = grown(this.labels, Int32Array);
+    if (2 * index + 2 > this.labels.length) this.labels = grow(this.labels, Int32Array);
     return index;
   }
 
@@ -112,9 +112,9 @@ class Columns {
     const index = this.sampleCount++;
     if (index >= MAX_SAMPLES) throw tooMany(MAX_SAMPLES, 'samples');
     if (index >= this.series.length) {
-      this.series = grown(this.series, Int32Array);
-      this.timestamps = grown(this.timestamps, Float64Array);
-      this.valuesAt = grown(this.valuesAt, Int32Array);
+      this.series = grow(this.series, Int32Array);
+      this.timestamps = grow(this.timestamps, Float64Array);
+      this.valuesAt = grow(this.valuesAt, Int32Array);
     }
     this.series[index] = series;
     this.timestamps[index] = timestamp;
@@ -123,7 +123,7 @@ class Columns {
 
   addSymbol(start: number, end: number): void {
     if (this.symbolCount >= MAX_SYMBOLS) throw tooMany(MAX_SYMBOLS, 'symbols');
-    if (2 * this.symbolCount + 2 > this.symbols.length) this.symbols = grown(this.symbols, Int32Array);
+    if (2 * this.symbolCount + 2 > this.symbols.length) this.symbols = grow(this.symbols, Int32Array);
     this.symbols[2 * this.symbolCount] = start;
     this.symbols[2 * this.symbolCount + 1] = end;
     this.symbolCount++;
@@ -136,7 +136,7 @@ function tooMany(allowed: number, what: string): RequestTooLargeError {
   );
 }
 
-function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: number) => T): T {
+function grow<T extends Int32Array | Float64Array>(old: T, type: new (length: number) => T): T {
   const larger = new type(old.length * 2);
   larger.set(old);
   return larger;

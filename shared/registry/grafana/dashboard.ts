@@ -1,6 +1,6 @@
 import type { DashboardSpec, Layout, Widget } from '../dashboard';
 import { COLUMNS, MAX_HEIGHT, MAX_MEMO, MAX_NAME, MAX_ROW, MAX_WIDGETS, URL_PATH } from '../dashboard-limits';
-import { type Fields, fieldsOf, listOf, numberOf, shortened, textOf } from './fields';
+import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
 import type { LeftOut } from './left-out';
 import { convertPanel } from './panel';
 import { dataSourcesOf } from './queries';
@@ -27,17 +27,17 @@ const MAX_DEPTH = 60;
  * @throws {GrafanaError}
  */
 export function convertGrafana(text: string): ConvertedDashboard {
-  const dashboard = parsed(text);
+  const dashboard = parseFile(text);
   const sources = dataSourcesOf(dashboard);
   const { variables, leftOut: leftOutVariables } = convertVariables(dashboard);
   const leftOut: LeftOut[] = [...leftOutVariables];
   const widgets: Widget[] = [];
-  for (const { panel, layout } of placedPanels(dashboard)) {
-    const title = shortened(textOf(panel.title), 100) || `panel ${numberOf(panel.id) ?? '?'}`;
+  for (const { panel, layout } of placePanels(dashboard)) {
+    const title = shorten(textOf(panel.title), 100) || `panel ${numberOf(panel.id) ?? '?'}`;
     if (panel.type === 'row') {
       widgets.push({
         type: 'markdown',
-        title: shortened(textOf(panel.title), MAX_NAME),
+        title: shorten(textOf(panel.title), MAX_NAME),
         markdown: '',
         layout,
       });
@@ -57,8 +57,8 @@ export function convertGrafana(text: string): ConvertedDashboard {
   const uid = textOf(dashboard.uid);
   return {
     dashboard: {
-      title: shortened(textOf(dashboard.title).trim(), MAX_NAME) || 'Imported dashboard',
-      memo: shortened(textOf(dashboard.description), MAX_MEMO),
+      title: shorten(textOf(dashboard.title).trim(), MAX_NAME) || 'Imported dashboard',
+      memo: shorten(textOf(dashboard.description), MAX_MEMO),
       ...(uid.length <= MAX_NAME && URL_PATH.test(uid) && { urlPath: uid }),
       widgets,
       ...(variables.length > 0 && { variables: [...variables] }),
@@ -68,7 +68,7 @@ export function convertGrafana(text: string): ConvertedDashboard {
 }
 
 /** Extracts the dashboard from a file, from an answer of Grafana's API, or from an export for sharing. */
-function parsed(text: string): Fields {
+function parseFile(text: string): Fields {
   if (text.length > MAX_FILE)
     throw new GrafanaError(`the file has ${text.length} characters; at most ${MAX_FILE} are allowed`);
   if (isDeeper(text, MAX_DEPTH))
@@ -115,7 +115,7 @@ const HEADING = 2;
 const DEFAULT_HEIGHT = 8;
 
 /** Returns the panels and rows in order. Their places are shifted so that panels of collapsed rows overlap nothing. */
-function placedPanels(dashboard: Fields): Placed[] {
+function placePanels(dashboard: Fields): Placed[] {
   const panels = Array.isArray(dashboard.panels)
     ? listOf(dashboard.panels)
     : panelsOfRows(listOf(dashboard.rows));
@@ -153,16 +153,16 @@ function inOrder(panels: readonly Fields[]): readonly Fields[] {
 
 function layoutOf(panel: Fields, shift: number): Layout {
   const { x, w, h } = fieldsOf(panel.gridPos);
-  const column = within(numberOf(x) ?? 0, 0, COLUMNS - 1);
+  const column = clamp(numberOf(x) ?? 0, 0, COLUMNS - 1);
   return {
     x: column,
-    y: within(topOf(panel) + shift, 0, MAX_ROW),
-    width: within(numberOf(w) ?? COLUMNS, 1, COLUMNS - column),
-    height: within(numberOf(h) ?? DEFAULT_HEIGHT, 1, MAX_HEIGHT),
+    y: clamp(topOf(panel) + shift, 0, MAX_ROW),
+    width: clamp(numberOf(w) ?? COLUMNS, 1, COLUMNS - column),
+    height: clamp(numberOf(h) ?? DEFAULT_HEIGHT, 1, MAX_HEIGHT),
   };
 }
 
-function within(value: number, min: number, max: number): number {
+function clamp(value: number, min: number, max: number): number {
   return Math.max(min, Math.min(max, Math.round(value)));
 }
 
@@ -181,7 +181,7 @@ function panelsOfRows(rows: readonly unknown[]): Fields[] {
       found.push({ type: 'row', title: row.title, gridPos: { x: 0, y: y++, w: COLUMNS, h: 1 } });
     let x = 0;
     for (const panel of listOf(row.panels).map(fieldsOf)) {
-      const w = within(numberOf(panel.span) ?? OLD_COLUMNS, 1, OLD_COLUMNS) * (COLUMNS / OLD_COLUMNS);
+      const w = clamp(numberOf(panel.span) ?? OLD_COLUMNS, 1, OLD_COLUMNS) * (COLUMNS / OLD_COLUMNS);
       if (x + w > COLUMNS) {
         x = 0;
         y += DEFAULT_HEIGHT;

@@ -23,6 +23,6 @@ export function numberOf(value: unknown): number | undefined {
 }
 
 /** Returns the first `max` characters of a text, without a half of a surrogate pair. */
-export function shortened(text: string, max: number): string {
+export function shorten(text: string, max: number): string {
   return text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, '');
 }

@@ -1,6 +1,6 @@
 import type { Layout, Widget, WidgetMetric } from '../dashboard';
 import { MAX_MARKDOWN, MAX_TEXT } from '../dashboard-limits';
-import { type Fields, fieldsOf, listOf, numberOf, shortened, textOf } from './fields';
+import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
 import { type DataSources, innerQuery, type PanelQuery, queriesOf, unitedQuery } from './queries';
 
 export interface ConvertedPanel {
@@ -14,7 +14,7 @@ const NONE: readonly Widget[] = [];
 /** Converts a Grafana panel to widgets in the panel's place. */
 export function convertPanel(panel: Fields, layout: Layout, sources: DataSources): ConvertedPanel {
   const type = textOf(panel.type);
-  const title = shortened(textOf(panel.title), MAX_TEXT);
+  const title = shorten(textOf(panel.title), MAX_TEXT);
   if (type === 'text') return markdownOf(panel, title, layout);
   if (!CONVERTED.has(type)) {
     const isLibrary = fieldsOf(panel.libraryPanel).uid !== undefined;
@@ -61,7 +61,7 @@ function markdownOf(panel: Fields, title: string, layout: Layout): ConvertedPane
       widgets: NONE,
       reasons: [`text panels of mode ${mode.slice(0, 20)} are not imported, only Markdown`],
     };
-  const markdown = shortened(textOf(options.content) || textOf(panel.content), MAX_MARKDOWN);
+  const markdown = shorten(textOf(options.content) || textOf(panel.content), MAX_MARKDOWN);
   return { widgets: [{ type: 'markdown', title, markdown, layout }], reasons: [] };
 }
 

@@ -85,14 +85,14 @@ const LEGEND = 'legend';
 export function unitedQuery(queries: readonly PanelQuery[]): PanelQuery {
   const [first] = queries;
   if (queries.length === 1) return first!;
-  const query = queries.map((each, i) => named(each, i)).join(' or ');
+  const query = queries.map((each, i) => nameQuery(each, i)).join(' or ');
   const isNamed = queries.every(({ legend }) => legend !== '');
   return { query, legend: isNamed ? `{{${LEGEND}}}` : '' };
 }
 
 const REFERENCE = /\{\{([^{}]*)\}\}/g;
 
-function named({ query, legend }: PanelQuery, at: number): string {
+function nameQuery({ query, legend }: PanelQuery, at: number): string {
   const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
   // Name a query without a legend by its position: `or` joins the queries and would drop series with equal
   // labels.
@@ -105,14 +105,14 @@ function named({ query, legend }: PanelQuery, at: number): string {
     .map((part, i) => (i % 2 === 0 ? part.replace(/\$(?![A-Za-z_{])/g, '$$$$') : `\${${++group}}`))
     .join('');
   const replaced = (inner: string, from: string, pattern: string) =>
-    `label_replace(${innerQuery(inner)}, "${LEGEND}", ${quoted(text)}, ${quoted(from)}, ${quoted(pattern)})`;
+    `label_replace(${innerQuery(inner)}, "${LEGEND}", ${quote(text)}, ${quote(from)}, ${quote(pattern)})`;
   switch (labels.length) {
     case 0:
       return replaced(query, '', '');
     case 1:
       return replaced(query, labels[0]!, '(.*)');
     default: {
-      const joined = `label_join(${innerQuery(query)}, "${LEGEND}", "\\n", ${labels.map(quoted).join(', ')})`;
+      const joined = `label_join(${innerQuery(query)}, "${LEGEND}", "\\n", ${labels.map(quote).join(', ')})`;
       return replaced(joined, LEGEND, labels.map(() => '(.*)').join('\\n'));
     }
   }
@@ -126,6 +126,6 @@ export function innerQuery(query: string): string {
   return query.includes('#') ? `${query}\n` : query;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text);
 }

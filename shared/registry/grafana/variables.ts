@@ -1,7 +1,7 @@
 import type { Variable } from '../dashboard';
 import { MAX_NAME, MAX_TEXT, MAX_VALUES, MAX_VARIABLES, VARIABLE_NAME } from '../dashboard-limits';
 import { parseLabelValues } from '../label-values';
-import { type Fields, fieldsOf, listOf, shortened, textOf } from './fields';
+import { type Fields, fieldsOf, listOf, shorten, textOf } from './fields';
 import type { LeftOut } from './left-out';
 
 export interface ConvertedVariables {
@@ -43,7 +43,7 @@ function convertVariable(fields: Fields): Converted {
   const name = textOf(fields.name);
   if (!VARIABLE_NAME.test(name))
     return { reason: 'its name has characters other than letters, digits and _' };
-  const label = shortened(textOf(fields.label), MAX_NAME);
+  const label = shorten(textOf(fields.label), MAX_NAME);
   const current = chosenOf(fields);
   const common: Variable = {
     name,
@@ -72,14 +72,14 @@ function convertVariable(fields: Fields): Converted {
         variable: {
           name,
           ...(label !== '' && { label }),
-          values: [shortened(textOf(fields.query), MAX_NAME)],
+          values: [shorten(textOf(fields.query), MAX_NAME)],
         },
       };
     case 'textbox':
       return {
         variable: {
           ...common,
-          chosen: current.length > 0 ? [...current] : [shortened(textOf(fields.query), MAX_NAME)],
+          chosen: current.length > 0 ? [...current] : [shorten(textOf(fields.query), MAX_NAME)],
         },
       };
     default:
@@ -110,6 +110,6 @@ function listedValues({ query }: Fields): string[] {
     .map((part) => part.replaceAll('\\,', ',').trim())
     .map((part) => / : (.*)$/s.exec(part)?.[1]?.trim() ?? part)
     .filter((part) => part !== '')
-    .map((part) => shortened(part, MAX_NAME));
+    .map((part) => shorten(part, MAX_NAME));
   return [...new Set(values)].slice(0, MAX_VALUES);
 }

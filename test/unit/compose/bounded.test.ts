@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { bounded, requestHandler } from '../../../shared/compose/bounded';
+import { boundCalls, requestHandler } from '../../../shared/compose/bounded';
 import { ANSWERING, type CallTimes } from '../../../shared/platform/call-time';
 import { callDirectly } from '../../../shared/platform/direct-call';
 
@@ -41,7 +41,7 @@ describe('a service that never answers', () => {
       return handle(request, ...rest);
     };
     const client = callDirectly(
-      bounded(
+      boundCalls(
         new DynamoDBClient({
           region: 'us-east-1',
           credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },

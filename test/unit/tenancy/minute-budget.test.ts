@@ -30,7 +30,7 @@ describe('the budget of a minute', () => {
     const budget = new MinuteBudget();
     budget.use(NOON, before);
     const first = budget.due(NOON, 100);
-    if (first !== undefined) budget.exchanged(first, before);
+    if (first !== undefined) budget.noteExchange(first, before);
     budget.use(NOON + 1, used);
     expect(budget.due(NOON + afterMs, 100) !== undefined).toBe(isDue);
   });
@@ -38,7 +38,7 @@ describe('the budget of a minute', () => {
   test('is exchanged often in the minute after one that was used up', () => {
     const budget = new MinuteBudget();
     budget.use(NOON + 59_000, 100);
-    budget.exchanged(budget.due(NOON + 59_000, 100)!, 100);
+    budget.noteExchange(budget.due(NOON + 59_000, 100)!, 100);
     budget.use(NOON + 60_500, 1);
     expect(budget.due(NOON + 61_000, 100)).toBeDefined();
   });
@@ -48,7 +48,7 @@ describe('the budget of a minute', () => {
     budget.use(NOON, 10);
     const unsent = budget.due(NOON, 100)!;
     budget.use(NOON + 60_000, 1);
-    budget.exchanged(unsent, 1_000_000);
+    budget.noteExchange(unsent, 1_000_000);
     expect(budget.waitMs(NOON + 60_000, 100)).toBe(0);
   });
 
@@ -74,7 +74,7 @@ describe('the budget of a minute', () => {
           const unsent = budget.due(nowMs, LIMIT);
           if (unsent !== undefined) {
             total += unsent.amount;
-            budget.exchanged(unsent, total);
+            budget.noteExchange(unsent, total);
           }
         }
         // The span is 15 s, because only an exchange tells an instance that half of the limit is used.

@@ -26,7 +26,7 @@ const FULL = { isFullOfSeries: () => true, limits: () => ({ series: 7 }) as Limi
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
 /** A catalogue with the series `up` of some sources. It counts the sources and entries that are requested. */
-class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
+class CountedCatalogue implements Pick<Catalogue, 'findExisting' | 'source'> {
   asked = 0;
   entries = 0;
   private readonly names: ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
     this.names = new Map(sources.map((name) => [sourceIdOf(tenant.id, sourceOf(name)), name]));
   }
 
-  async existing(_: string, sourceIds: readonly string[]): Promise<ReadonlySet<string>> {
+  async findExisting(_: string, sourceIds: readonly string[]): Promise<ReadonlySet<string>> {
     this.asked += sourceIds.length;
     return new Set(sourceIds.filter((id) => this.names.has(id)));
   }
