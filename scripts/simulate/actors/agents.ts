@@ -117,7 +117,7 @@ const resend: Actor = {
     const chosen = stage.anyHost(random);
     if (chosen?.host.state !== 'posting') return;
     const { tenant, host } = chosen;
-    const fromS = Math.max(stage.startS, host.postedS - 20 * 3600);
+    const fromS = Math.max(stage.startS, lastMinuteS(stage) - 20 * 3600);
     // The agent has no samples for minutes in which its host was silent.
     const samples = stage
       .usual(host, fromS, host.postedS)
