@@ -7,8 +7,10 @@ import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 
 const WRITE_UNIT_BYTES = 1024;
-/** Maximum size of a request that writes a part of an object, in bytes (cold/object-upload.ts). */
+/** Maximum size of a request that writes a part of an archive object, in bytes (cold/object-upload.ts). */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
+/** Size at which an archive object ends, by default (settings.ts), and a rollup object (archive/rollup.ts), in bytes. */
+const [ARCHIVE_OBJECT_BYTES, ROLLUP_OBJECT_BYTES] = [256_000_000, 64 * 1024 * 1024];
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
 
@@ -93,23 +95,37 @@ export class Meter {
     this.addForItems('warmWriteUnit', units, pk, isOfSeries(pk));
   }
 
-  /** Counts requests that write or list objects. At the full load, objects are larger and take more requests. */
-  putObject(bytes: number): void {
-    this.add('objectPut', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
+  /**
+   * Counts requests that write or list objects. At the full load, there are more objects, and an object of the archive
+   * takes a request for each of its parts, one that begins it and one that completes it.
+   *
+   * @param key empty for a list
+   */
+  putObject(key: string, bytes: number): void {
+    const fullBytes = bytes / this.options.sample;
+    const isUpload = key.startsWith(BUCKET_PREFIX.archive) && fullBytes > UPLOAD_BYTES;
+    const requests = isUpload
+      ? Math.ceil(fullBytes / UPLOAD_BYTES) + 2 * Math.ceil(fullBytes / ARCHIVE_OBJECT_BYTES)
+      : Math.ceil(fullBytes / ROLLUP_OBJECT_BYTES);
+    this.add('objectPut', Math.max(1, requests));
   }
 
   /**
-   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more of them at the full load;
-   * other objects are read in parts of 8 MB. The end of an object, which has its index, is read once.
+   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more of them at the full load. The
+   * index at the end of each object is read once. A rollup object is read at once.
    *
+   * @param objectBytes size of the whole object
    * @param range the requested range, such as `bytes=-65536` for the end
    */
-  getObject(key: string, bytes: number, range = ''): void {
-    const isEnd = range.startsWith('bytes=-');
-    if (this.caller === 'query' || (key.startsWith(BUCKET_PREFIX.archive) && !isEnd))
+  getObject(key: string, objectBytes: number, range = ''): void {
+    const isOfArchive = key.startsWith(BUCKET_PREFIX.archive);
+    if (this.caller === 'query' || (isOfArchive && !range.startsWith('bytes=-')))
       this.addOfLoad('objectGet', 1);
-    else
-      this.add('objectGet', isEnd ? 1 : Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
+    else {
+      const objects =
+        objectBytes / this.options.sample / (isOfArchive ? ARCHIVE_OBJECT_BYTES : ROLLUP_OBJECT_BYTES);
+      this.add('objectGet', Math.max(1, Math.ceil(objects)));
+    }
   }
 
   replaceObject(bytes: number): void {

@@ -68,8 +68,9 @@ export class S3Model {
     const { method, key, body } = request;
     // S3 bills a list like a write, and does not bill deletions.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
-      this.meter?.putObject(body.length);
-    else if (method !== 'DELETE') this.meter?.getObject(key, answered.body.length, request.headers.range);
+      this.meter?.putObject(key, body.length);
+    else if (method !== 'DELETE')
+      this.meter?.getObject(key, this.objects.get(key)?.body.length ?? 0, request.headers.range);
     return answered;
   }
 

@@ -87,22 +87,39 @@ test.each([
   },
 );
 
-test('an object of the full load is larger, so it takes more requests of 8 MB', () => {
+const MB = 1024 * 1024;
+
+test.each([
+  { what: 'a list', key: '', bytes: 0, requests: 1 },
+  { what: 'a small object of the archive', key: 'archive/x', bytes: 100, requests: 1 },
+  // 10 MB at the full load: two parts, a request that begins them and one that completes them.
+  { what: 'a larger one', key: 'archive/x', bytes: MB, requests: 2 + 2 },
+  // 300 MB: 38 parts of two objects.
+  { what: 'one that is two objects at the full load', key: 'archive/x', bytes: 30 * MB, requests: 38 + 4 },
+  { what: 'a rollup object', key: 'rollups/x', bytes: 6 * MB, requests: 1 },
+  { what: 'one that is two objects at the full load', key: 'rollups/x', bytes: 7 * MB, requests: 2 },
+])('$what of $bytes bytes takes $requests requests at the full load', ({ key, bytes, requests }) => {
   const { by } = setUp();
   const meter = by('archiver');
-  meter.putObject(100);
-  meter.putObject(1024 * 1024);
-  meter.getObject('rollups/x', 1024 * 1024, 'bytes=0-1048575');
-  expect(meter.take()).toEqual({ objectPut: 1 + 2, objectGet: 2 });
+  meter.putObject(key, bytes);
+  expect(meter.take()).toEqual({ objectPut: requests });
 });
 
-test('a day of the archive has more chunks at the full load, and one end with its index', () => {
+test('a day of the archive has more chunks at the full load, and each object one end with its index', () => {
   const { by } = setUp();
   const meter = by('archiver');
-  meter.getObject('archive/x', 100, 'bytes=0-99');
-  meter.getObject('archive/x', 1024 * 1024, 'bytes=-1048576');
-  by('query').getObject('archive/x', 100, 'bytes=-100');
-  expect(meter.take()).toEqual({ objectGet: 10 + 1 + 10 });
+  meter.getObject('archive/x', 30 * MB, 'bytes=0-99');
+  meter.getObject('archive/x', 30 * MB, 'bytes=-65536');
+  by('query').getObject('archive/x', 30 * MB, 'bytes=-65536');
+  expect(meter.take()).toEqual({ objectGet: 10 + 2 + 10 });
+});
+
+test('a rollup object is read at once', () => {
+  const { by } = setUp();
+  const meter = by('archiver');
+  meter.getObject('rollups/x', 6 * MB, 'bytes=0-');
+  meter.getObject('rollups/x', 7 * MB, 'bytes=0-');
+  expect(meter.take()).toEqual({ objectGet: 1 + 2 });
 });
 
 test('a request of the full load has as many records as its hosts have partitions on average', () => {
