@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
 import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/cost/measured-units';
 import { DAY_MS } from '../../shared/model/duration';
-import { BUCKET_PREFIX, UNITS } from '../../shared/platform/names';
-import { localAws } from '../local/provision';
+import { UNITS } from '../../shared/platform/names';
 import { withSettings } from '../local/template';
 import { archive } from '../ops/archive';
 import { drain } from '../ops/drain';
@@ -319,17 +317,7 @@ class Run {
     const perDay = Object.fromEntries(
       UNITS.map((unit) => [unit, Math.max(0, ((third[unit] ?? 0) - (first[unit] ?? 0)) / 2)] as const),
     );
-    return { first, perDay, bytes: (await this.bytesUnder(BUCKET_PREFIX.rollups)) / passes.length };
-  }
-
-  private async bytesUnder(Prefix: string): Promise<number> {
-    const { awsEndpoint, bucket: Bucket } = this.bench.stack.addresses;
-    const client = new S3Client({ ...localAws(Number(new URL(awsEndpoint).port)), forcePathStyle: true });
-    let bytes = 0;
-    for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix }))
-      for (const { Size = 0 } of Contents) bytes += Size;
-    client.destroy();
-    return bytes;
+    return { first, perDay };
   }
 
   /** Reads a day of one series, repeatedly. */

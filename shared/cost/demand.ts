@@ -67,7 +67,7 @@ export interface Demand {
   readonly coldBytes: number;
   /** Storage time of archived bytes, in ms: the retention plus the time for which the bucket keeps deleted versions. */
   readonly coldMs: number;
-  /** Archive objects, and the requests that write them. */
+  /** Archive objects, and the requests that write and list them. */
   readonly objects: number;
   readonly objectPuts: number;
   readonly rollups: RollupDemand;
@@ -87,6 +87,7 @@ export interface RollupDemand extends Work {
 
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
+const DAYS_OF_YEAR = 365;
 /**
  * Share of a node's memory that is planned for data. ElastiCache reserves a quarter. Half of the rest is kept free, in
  * case flushing fails.
@@ -114,8 +115,17 @@ const DIRECTORY_BYTES = 940;
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
-/** Size of an archive object, and of one upload request, in bytes. */
+/** Maximum size of a request that writes a part of an archive object, in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
+/** Size at which a rollup object ends, in bytes. It is written and read at once. */
+const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
+/**
+ * Bytes of a series in the rollup object of a month, with hours, and in that of a year, with days: in the object, and for
+ * each of its days. Fitted to objects of 1 to 30, and of 1 to 120 days of the data of `npm run simulate -- --load`.
+ */
+const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
+/** Number of rollup objects that are rewritten when a day of a partition is added: of its month and of its year. */
+const REWRITTEN = 2;
 /** Average number of days that a month's, and a year's, rollup object already has when a day is added. */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
 /** Number of rollups per series and day: 24 of hours in the month's object, and one of the day in the year's object. */
@@ -145,7 +155,13 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
   const warmMs = Math.min(load.ageMs ?? Infinity, settings.warmTtl + EXPIRY_DELAY_MS);
   const coldMs = Math.min(archivedFor(load, settings), load.retentionMs + REPLACED_DAYS * DAY_MS);
-  const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
+  // A young stage archives nothing until its first day is old enough.
+  const isArchiving = archivedFor(load, settings) > 0;
+  const scaledArchive = (unit: Unit) => (isArchiving ? scaled(tiers.archiver.units, unit) : 0);
+  const partitionDays = isArchiving ? DAYS_OF_MONTH * load.tenants * settings.partitions : 0;
+  const bytesOfPartitionDay =
+    (samples * tiers.coldBytes) / tiers.samples / (DAYS_OF_MONTH * load.tenants * settings.partitions);
+  const objects = partitionDays * Math.max(1, Math.ceil(bytesOfPartitionDay / settings.archivePartBytes));
   const bytesPerWindow = tiers.warmBytes / tiers.flusher.windows;
   const layouts = load.series / measured.load.metrics;
   // The scheduled invocations already include an empty sweep.
@@ -165,7 +181,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     post: { invocations: requests, mbMs: post('FunctionMbMs') },
     ingester: { invocations: batches, mbMs: scaled(tiers.ingester.units, 'FunctionMbMs') },
     flusher: { invocations: 0, mbMs: scaled(tiers.flusher.units, 'FunctionMbMs') },
-    archiver: { invocations: 0, mbMs: scaled(tiers.archiver.units, 'FunctionMbMs') },
+    archiver: { invocations: 0, mbMs: scaledArchive('FunctionMbMs') },
     sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
     // The items that a pass writes for a partition, such as its manifest, do not grow with the number of windows.
     // Rounding an item up to whole units adds half a unit on average.
@@ -173,13 +189,13 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
       post('WriteUnits') +
       windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
       scaled(tiers.ingester.units, 'WriteUnits') +
-      scaled(tiers.archiver.units, 'WriteUnits'),
+      scaledArchive('WriteUnits'),
     readUnits:
       post('ReadUnits') +
       (measured.load.looksUpHosts ? layouts * HOURS_OF_MONTH * LOOK_UP_UNITS : 0) +
       scaled(tiers.ingester.units, 'ReadUnits') +
       scaled(tiers.flusher.units, 'ReadUnits') +
-      scaled(tiers.archiver.units, 'ReadUnits'),
+      scaledArchive('ReadUnits'),
     windows,
     windowText,
     bytesPerWindow,
@@ -192,18 +208,10 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
       layouts * DIRECTORY_BYTES * (Math.min(archivedFor(load, settings), load.retentionMs) / DAY_MS),
     coldBytes: (kept(coldMs) * tiers.coldBytes) / tiers.samples,
     coldMs,
-    objects:
-      DAYS_OF_MONTH *
-      load.tenants *
-      settings.partitions *
-      Math.max(
-        1,
-        Math.ceil(
-          archivedBytes / (DAYS_OF_MONTH * load.tenants * settings.partitions) / settings.archivePartBytes,
-        ),
-      ),
-    objectPuts: DAYS_OF_MONTH * load.tenants * settings.partitions * 3 + archivedBytes / UPLOAD_BYTES,
-    rollups: rollupsOf(measured, load, settings),
+    objects,
+    // An object's upload is begun and completed, and each day's objects are listed.
+    objectPuts: (partitionDays * bytesOfPartitionDay) / UPLOAD_BYTES + 2 * objects + partitionDays,
+    rollups: rollupsOf(measured, load, settings, { partitionDays, objects }),
   };
 }
 
@@ -211,30 +219,51 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
  * Returns the work and storage of rollups. Both depend on the numbers of series and days, not on the number of
  * samples.
  */
-function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): RollupDemand {
-  const { series, retentionMs, tenants } = load;
+function rollupsOf(
+  measured: MeasuredUnits,
+  load: Load,
+  settings: Settings,
+  archived: { readonly partitionDays: number; readonly objects: number },
+): RollupDemand {
+  const { series, retentionMs } = load;
   const { hosts, metrics } = measured.load;
-  const { first, perDay, bytes } = tiersOf(measured, settings.window).tiers.rollups;
-  const isOn = settings.rollups !== 'off';
+  const { first, perDay } = tiersOf(measured, settings.window).tiers.rollups;
+  const isOn = settings.rollups !== 'off' && archived.partitionDays > 0;
   const seriesDays = isOn ? series * DAYS_OF_MONTH : 0;
   const ageMs = archivedFor(load, settings);
-  const daysBefore = daysBeforeAt(ageMs / DAY_MS);
+  const ageDays = ageMs / DAY_MS;
+  const daysBefore = daysBeforeAt(ageDays);
   const each = (unit: Unit) => ((first[unit] ?? 0) + daysBefore * (perDay[unit] ?? 0)) / (hosts * metrics);
-  const bytesOfDay = bytes / (hosts * metrics);
-  // Each day, the archiver rewrites two objects for each partition: that of the month and that of the year.
-  const objects = isOn ? 2 * DAYS_OF_MONTH * tenants * settings.partitions : 0;
-  const parts = (daysOfBytes: number) => (seriesDays * bytesOfDay * daysOfBytes) / UPLOAD_BYTES;
+  const storedDays = Math.min(ageMs, retentionMs) / DAY_MS;
+  const { month, year } = ROLLUP_BYTES;
+  const storedBytes =
+    storedDays * (month.day + year.day) +
+    Math.max(1, storedDays / DAYS_OF_MONTH) * month.object +
+    Math.max(1, storedDays / DAYS_OF_YEAR) * year.object;
+  /** Bytes of a series in the two objects to which a day is added, when they are some days old. */
+  const bytesAt = (days: number) =>
+    month.object +
+    Math.min(DAYS_IN_MONTH, days) * month.day +
+    year.object +
+    Math.min(DAYS_IN_YEAR, days) * year.day;
+  const replacedDays = Math.min(ageDays, REPLACED_DAYS);
+  const rewritten = isOn ? REWRITTEN * archived.partitionDays : 0;
+  const requestsOf = (bytesOfSeries: number) => (seriesDays * bytesOfSeries) / ROLLUP_OBJECT_BYTES;
   return {
     invocations: 0,
     mbMs: seriesDays * each('FunctionMbMs'),
     seriesDays,
     writeUnits: seriesDays * each('WriteUnits'),
     readUnits: seriesDays * each('ReadUnits'),
-    puts: objects + parts(daysBefore + 1),
-    // In the measured run, the archiver reads the end of a day's object for each rollup object that it writes.
-    gets: objects + parts(daysBefore) + seriesDays * (each('ObjectGets') - each('ObjectPuts')),
-    bytes: isOn ? (series * bytesOfDay * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
-    replacedBytes: isOn ? series * bytesOfDay * daysBefore * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
+    // A rewritten object is listed, too.
+    puts: 2 * rewritten + requestsOf(bytesAt(ageDays) + month.day + year.day),
+    // For each rewritten object, the archiver reads the object before, and the day: the index of each of its objects,
+    // and the chunk of each source.
+    gets: isOn
+      ? rewritten + requestsOf(bytesAt(ageDays)) + REWRITTEN * (archived.objects + seriesDays / metrics)
+      : 0,
+    bytes: isOn ? series * storedBytes : 0,
+    replacedBytes: isOn ? series * replacedDays * bytesAt(ageDays - replacedDays / 2) : 0,
   };
 }
 
@@ -265,11 +294,11 @@ function archivedFor({ ageMs = Infinity }: Load, { archiveAfter }: Settings): nu
 /**
  * Returns the average number of days that a rollup object already has when a day is added to it.
  *
- * @param days number of days archived so far. In a stage's first month and year, the objects have fewer days
+ * @param days number of days archived before. In a stage's first month and year, the objects have fewer days
  */
 function daysBeforeAt(days: number): number {
-  const inMonth = Math.min(DAYS_IN_MONTH, days / 2);
-  const inYear = Math.min(DAYS_IN_YEAR, days / 2);
+  const inMonth = Math.min(DAYS_IN_MONTH, days);
+  const inYear = Math.min(DAYS_IN_YEAR, days);
   return (HOUR_ROLLUPS * inMonth + DAY_ROLLUPS * inYear) / (HOUR_ROLLUPS + DAY_ROLLUPS);
 }
 

@@ -93,8 +93,8 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     ),
     line(
       'archive requests',
-      `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs of at most 8 MB at $5 a million, and as many GETs at $0.40 a million`,
-      { objectPut: demand.objectPuts, objectGet: demand.objectPuts },
+      `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs, of at most 8 MB, and lists at $5 a million`,
+      { objectPut: demand.objectPuts },
     ),
     rollupsLine(demand.rollups),
     line(
@@ -150,7 +150,7 @@ function rollupsLine({ seriesDays, mbMs, writeUnits, readUnits, puts, gets }: Ro
     'rollups',
     seriesDays === 0
       ? 'none: rollups=off'
-      : `${big(seriesDays)} days of a series are rolled up; their month and year are written again with them: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units, ${big(puts)} PUTs, ${big(gets)} GETs`,
+      : `${big(seriesDays)} days of a series are rolled up; their month and year are written again with them: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units, ${big(puts)} PUTs and lists, ${big(gets)} GETs`,
     {
       functionGbSecond: gbSeconds(mbMs),
       warmWriteUnit: writeUnits,

@@ -63,8 +63,6 @@ export const measuredUnitsSchema = z.object({
         first: unitsSchema,
         /** Additional units for each day that the month and year already have, because its rollups are copied. */
         perDay: unitsSchema,
-        /** Bytes of one day's hour and day rollups. */
-        bytes: amount,
       }),
       /** One hourly sweep of the operator function, which counts the series of all layouts. */
       sweep: z.object({ layouts: count, units: unitsSchema }),

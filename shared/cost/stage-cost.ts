@@ -30,6 +30,8 @@ const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
+/** Number of lists of failed batches per month. Recovery redrives them every 15 minutes. */
+const REDRIVE_LISTS = HOURS_OF_MONTH * 4;
 /** Number of the canary's reads per month: one per minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
@@ -151,6 +153,9 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
       `${big(unitsOf('ReadUnits'))} read and ${big(unitsOf('WriteUnits'))} write units`,
       { warmReadUnit: unitsOf('ReadUnits'), warmWriteUnit: unitsOf('WriteUnits') },
     ),
+    line('scheduled lists', `${big(REDRIVE_LISTS)} lists of failed batches at $5 a million`, {
+      objectPut: REDRIVE_LISTS,
+    }),
     line('scheduled traces', `${big(traced)} at $5 a million`, { trace: traced }),
     line('scheduled logs', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
     line('metrics', `${metrics} custom ones at $0.30`, { metricMonth: metrics }),

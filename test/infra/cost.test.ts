@@ -44,7 +44,7 @@ test('a million series a minute for 460 days are at most $9 a billion samples, e
     '10 M series',
     'both',
   ]);
-  expect(report.otherLoads.at(-1)!.dollarsPerBillion).toBeCloseTo(6, 1);
+  expect(report.otherLoads.at(-1)!.dollarsPerBillion).toBeLessThanOrEqual(6);
 });
 
 test('10,000 Telegraf hosts of 100 series cost at most a tenth more than in requests of a host at once', () => {

@@ -48,7 +48,6 @@ const measured: MeasuredUnits = {
       rollups: {
         first: { FunctionMbMs: 1_024_000, WriteUnits: 10, ReadUnits: 20 },
         perDay: { FunctionMbMs: 102_400, ObjectGets: 10 },
-        bytes: 300_000,
       },
       sweep: { layouts: 10, units: { ReadUnits: 4, FunctionMbMs: 10_240 } },
     },
@@ -113,14 +112,17 @@ describe('the cost of a load', () => {
     // 940 bytes for each of 600,000 sources and 100 days.
     ['56.4 GB of the directory at $0.45', lines['directory storage'], 25.38],
     ['8,640 GB archived, and 30 days of removed ones, at $0.023', lines['archive storage'], 258.34],
-    // 2,628 GB in parts of 8 MiB: 313,282 PUTs and GETs, and three PUTs for each day of a partition: 730.
-    ['requests of the archive', lines['archive requests'], 1.7],
+    // 2,628 GB in parts of 8 MiB: 313,282 PUTs. A day of a partition has 10.8 GB, so 43 objects, which are begun, completed
+    // and listed: 21,170 requests.
+    ['requests of the archive', lines['archive requests'], 1.67],
     // A month has 1,825 M days of a series, 1.825 M times the 1,000 of the measured run. Each is added to
     // rollup objects that have 21.68 days on average.
-    // An object's days are read, and written with the new day, in parts of 8 MiB: 1.42 M GETs and 1.48 M PUTs.
-    ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 397.07 M GETs of rollups', lines.rollups, 259.29],
-    // 300 bytes of a day for 100 days, and 30 days of replaced objects, which had 21.68 days each: 13,507 GB.
-    ['rollups that are kept and replaced', lines['rollup storage'], 310.67],
+    // The two objects of a series have 7,312 bytes, which are read, and written with 273 more, in objects of 64 MiB:
+    // 0.2 M GETs and PUTs. The day of each source is read twice: 36.5 M GETs.
+    ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 36.72 M GETs of rollups', lines.rollups, 108.78],
+    // 273 bytes of a day for 100 days and 1,380 in objects of months and a year: 1,851 GB. 30 days of replaced objects:
+    // 13,162 GB.
+    ['rollups that are kept and replaced', lines['rollup storage'], 345.29],
     // 60 M series for 61 minutes at 10 bytes: 36.6 GB. A shard takes 2.3925 GB: 16 shards of two nodes.
     ["the stage's 6 nodes for 730 h at $0.1264", lines['cache nodes'], 553.6],
     // 600,000 queries of layouts and 16 of the list of sources, 730 times: 219 M read units and 438,000 GB-s.
@@ -187,11 +189,20 @@ describe('the cost of a load', () => {
     // A day is archived two and a half days after it began, so ten days are. A day has 86.4 G samples of a byte each.
     const ageMs = 12.5 * 86_400_000;
     expect(gbAt(ageMs, 'archive storage')).toBeCloseTo(864);
-    // 18 GB of rollups a day for ten days, and ten days of replaced objects, which had five days each.
-    expect(gbAt(ageMs, 'rollup storage')).toBeCloseTo(180 + 900);
+    // Rollups of ten days in two objects, and ten days of replaced objects, which had five days each.
+    expect(gbAt(ageMs, 'rollup storage')).toBeCloseTo(
+      60e6 * 1e-9 * (10 * 273 + 1380 + 10 * (1380 + 5 * 273)),
+    );
     for (const name of ['archive storage', 'rollup storage'])
       expect(gbAt(1000 * 86_400_000, name)).toBe(gbAt(undefined, name));
-    expect(gbAt(86_400_000, 'archive storage')).toBe(0);
+    for (const name of ['archive storage', 'rollup storage']) expect(gbAt(86_400_000, name)).toBe(0);
+    // Until the first day is old enough, nothing is archived.
+    const {
+      'archive requests': requests,
+      rollups,
+      archiver,
+    } = dollarsOf(forecast(measured, { ...load, ageMs: 2 * 86_400_000 }, template));
+    expect([requests, rollups, archiver]).toEqual([0, 0, 0]);
   });
 
   test('a window that was not measured is named, with those that were', () => {
@@ -229,6 +240,7 @@ describe('the cost of an idle stage', () => {
     ['scheduled functions', 0.13213 * 0.2 + 13_213 * 0.0000133334],
     ['canary', 0],
     ['scheduled table units', 0.0876 * 0.125 + 0.0438 * 0.625],
+    ['scheduled lists', 0.00292 * 5],
     ['scheduled traces', 0.0438 * 5],
     ['alarms', 5],
     ['dashboards', 3],
