@@ -58,13 +58,8 @@ export class Functions {
     const target = functionName(this.stage, name);
     const { FunctionError, Payload } = await this.client
       .send(new InvokeCommand({ FunctionName: target, Payload: Buffer.from(JSON.stringify(payload)) }))
-      .catch((cause) => {
-        throw new OperatorError(
-          cause instanceof ResourceNotFoundException
-            ? `${this.place} has no function ${target}`
-            : `no answer from ${this.place}: is it running, and do your credentials allow invoking ${target}? (${(cause as Error).message || (cause as Error).name})`,
-          { cause },
-        );
+      .catch(async (cause: Error) => {
+        throw new OperatorError(await this.reasonOf(cause, target), { cause });
       });
     const text = Buffer.from(Payload ?? []).toString('utf8');
     const result = JSON.parse(text === '' ? 'null' : text);
@@ -73,6 +68,19 @@ export class Functions {
     if (FunctionError !== undefined)
       throw new OperatorError(`${target} failed: ${result?.errorMessage ?? text.slice(0, 500)}`);
     return result as T;
+  }
+
+  /** Says why a function was not invoked, and what to do. */
+  private async reasonOf(error: Error, target: string): Promise<string> {
+    const message = error.message || error.name;
+    if (error instanceof ResourceNotFoundException) {
+      const missing = `${this.place} has no function ${target}`;
+      if (this.stage === 'local') return missing;
+      return `${missing} in ${await this.client.config.region()}: check the stack's name, AWS_REGION and AWS_PROFILE`;
+    }
+    if (DENIED.test(error.name))
+      return `${this.place} denied the call: use credentials that allow lambda:InvokeFunction on ${target} (${message})`;
+    return `no answer from ${this.place}: is it running, and do your credentials allow invoking ${target}? (${message})`;
   }
 
   /**
@@ -95,6 +103,10 @@ export class Functions {
     this.client.destroy();
   }
 }
+
+/** Names of errors with which AWS rejects missing rights, and unknown or expired credentials. */
+const DENIED =
+  /^(AccessDenied|ExpiredToken|InvalidSignature|InvalidClientTokenId|UnrecognizedClient)(Exception)?$/;
 
 /**
  * `errorType` of a function's response when the function rejects its input. The error message is complete without

@@ -71,9 +71,9 @@ export function preflightFindings(
 ): Finding[] {
   const hasStack = !isUntold(facts.stacks) && facts.stacks.length > 0;
   return [
-    judge('credentials', facts.identity, 'set AWS_PROFILE, or sign in with aws sso login', (identity) => ({
-      saw: `account ${identity.account}, as ${identity.arn}`,
-    })),
+    isUntold(facts.identity)
+      ? wrong('credentials', facts.identity.untold, 'set AWS_PROFILE, or sign in with aws sso login')
+      : ready('credentials', `account ${facts.identity.account}, as ${facts.identity.arn}`),
     facts.region === undefined
       ? wrong('region', 'none', 'set AWS_REGION, such as AWS_REGION=us-east-1')
       : ready('region', facts.region),

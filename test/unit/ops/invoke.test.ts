@@ -1,7 +1,53 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Functions } from '../../../scripts/ops/invoke';
 
 test.each(['nonsense', 'localhost:8080', ''])('refuses %j as the address of a stack', (url) => {
   expect(() => new Functions(url)).toThrow(
     `--url ${url} is not an address; give one such as http://127.0.0.1:8080`,
   );
+});
+
+describe('a call that AWS refuses', () => {
+  const refusal = { type: '', message: '' };
+  const lambda = createServer((_, response) => {
+    response.writeHead(400, { 'x-amzn-errortype': refusal.type, 'content-type': 'application/json' });
+    response.end(JSON.stringify({ message: refusal.message }));
+  });
+  const environment = { ...process.env };
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => lambda.listen(0, '127.0.0.1', resolve));
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(lambda.address() as AddressInfo).port}`,
+      ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
+    });
+  });
+  afterAll(() => {
+    process.env = environment;
+    lambda.close();
+  });
+
+  test.each([
+    {
+      type: 'AccessDeniedException',
+      message: 'User: me is not authorized to perform: lambda:InvokeFunction',
+      says: 'AWS (stack heterotsdb-dev) denied the call: use credentials that allow lambda:InvokeFunction on heterotsdb-dev-operator (User: me is not authorized to perform: lambda:InvokeFunction)',
+    },
+    {
+      type: 'ResourceNotFoundException',
+      message: 'Function not found',
+      says: "AWS (stack heterotsdb-dev) has no function heterotsdb-dev-operator in eu-west-1: check the stack's name, AWS_REGION and AWS_PROFILE",
+    },
+    {
+      type: 'ServiceException',
+      message: 'Try again',
+      says: 'no answer from AWS (stack heterotsdb-dev): is it running, and do your credentials allow invoking heterotsdb-dev-operator? (Try again)',
+    },
+  ])('$type says what to do', async ({ type, message, says }) => {
+    Object.assign(refusal, { type, message });
+    const functions = new Functions('', 'heterotsdb-dev');
+    await expect(functions.invoke('operator', {})).rejects.toThrow(says);
+    functions.close();
+  });
 });

@@ -28,6 +28,7 @@ describe('before a first deploy', () => {
   });
 
   test.each<[name: string, changed: Partial<AccountFacts>, what: string, todo: RegExp]>([
+    ['no credentials', { identity: { untold: 'no credentials' } }, 'credentials', /aws sso login/],
     ['no region', { region: undefined }, 'region', /AWS_REGION/],
     ['no bootstrap', { bootstrapVersion: undefined }, 'CDK bootstrap', /cdk bootstrap/],
     ['an old bootstrap', { bootstrapVersion: 5 }, 'CDK bootstrap', /cdk bootstrap/],
