@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, ApiError } from '../api/api';
 import { Mark } from '../mark';
-import { formatCount, timeParts } from '../view/format';
+import { counted, formatCount, timeParts } from '../view/format';
 import { refreshS, spanOf } from '../view/time-range';
 import { encodeState, rangeProblem, VIEWS, type ViewState } from '../view/view-state';
 import { useLists } from './lists';
@@ -102,6 +102,9 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
           </a>
         ))}
       </nav>
+      <p class="spoken" role="status" aria-label="Firing alerts">
+        {firing > 0 && `${counted(firing, 'alert')} firing`}
+      </p>
       <button type="button" class="quiet" onClick={onSignOut}>
         Sign out
       </button>
