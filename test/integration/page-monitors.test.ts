@@ -139,7 +139,8 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
 
     await page.getByLabel('Find monitors').fill('front');
     await page.getByText('1 of 2 monitors').waitFor();
-    await page.getByRole('link', { name: 'Front page' }).click();
+    await page.getByRole('link', { name: 'Front page' }).press('Enter');
+    await page.locator('main:focus').waitFor();
     await button(page, 'Delete …').click();
     await page.getByText('Delete the monitor? Its open alerts close.').waitFor();
     await button(page, 'Delete').click();
@@ -248,7 +249,10 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByLabel('Role', { exact: true }).selectOption('web');
     await page.getByLabel('Find hosts').fill('web2');
     await page.getByText('1 of 3 hosts').waitFor();
-    await host('web2').getByRole('button', { name: 'Retire …' }).click();
+    const retire = host('web2').getByRole('button', { name: 'Retire …' });
+    await retire.press('Enter');
+    await host('web2').locator('button:focus', { hasText: 'Cancel' }).press('Escape');
+    await host('web2').locator('button:focus', { hasText: 'Retire …' }).press('Enter');
     await host('web2').getByRole('button', { name: 'Cancel' }).click();
     await host('web2').getByRole('button', { name: 'Retire …' }).click();
     await host('web2').getByRole('button', { name: 'Retire', exact: true }).click();

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface ConfirmButtonProps {
   /** What the button does, such as `Delete`. */
@@ -9,11 +9,18 @@ export interface ConfirmButtonProps {
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that asks before it acts. */
+/** A button that asks before it acts. Escape cancels. */
 export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
+  const focused = useRef<HTMLButtonElement>(null);
+  const isFirst = useRef(true);
+  // A press of a button replaces it. The focus moves to Cancel and back, because it would be lost otherwise.
+  useLayoutEffect(() => {
+    if (!isFirst.current) focused.current?.focus();
+    isFirst.current = false;
+  }, [isAsking]);
   const confirm = async () => {
     setSending(true);
     setProblem(undefined);
@@ -26,19 +33,19 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
     setAsking(false);
   };
   return (
-    <span class="confirm">
+    <span class="confirm" onKeyDown={({ key }) => key === 'Escape' && setAsking(false)}>
       {isAsking ? (
         <>
           <span role="alert">{question}</span>
           <button type="button" class="danger" disabled={isSending} onClick={() => void confirm()}>
             {label}
           </button>
-          <button type="button" onClick={() => setAsking(false)}>
+          <button type="button" ref={focused} onClick={() => setAsking(false)}>
             Cancel
           </button>
         </>
       ) : (
-        <button type="button" onClick={() => setAsking(true)}>
+        <button type="button" ref={focused} onClick={() => setAsking(true)}>
           {label} …
         </button>
       )}

@@ -29,6 +29,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
   const lists = useLists(api, changes, onAnswer);
   const firing = useFiring(api, changes, onAnswer);
   useShortcuts(state, change);
+  useKeptFocus(state);
   const { Component } = VIEW_ENTRIES[state.view];
 
   return (
@@ -110,6 +111,16 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
       </button>
     </header>
   );
+}
+
+/** Gives the focus to the content after a navigation that removed the focused element, such as a link in a list. */
+function useKeptFocus({ view, item }: ViewState): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current && document.activeElement === document.body)
+      document.getElementById('main')?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [view, item]);
 }
 
 /**

@@ -78,7 +78,7 @@ export function HostCard(props: HostCardProps) {
         </select>
         <ConfirmButton
           label="Retire"
-          question="Retire the host? It cannot post again, and its alerts close."
+          question="Retire the host for ever? Its posts are rejected within an hour, and its alerts close."
           onConfirm={async () => {
             await api.retire(host.id);
             onChanged();
