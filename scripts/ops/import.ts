@@ -141,9 +141,12 @@ export async function importFile(
       const { refused, reasons } = await sendImport(functions, { tenant, body });
       total.refuse(reasons[0] ?? 'the importer left them out', refused, reasons[0] ?? '');
       total.samples -= refused;
+    }
+    // Store the progress before the wait, in which an impatient user presses Ctrl-C.
+    if (!dryRun) {
+      writeCheckpoint(file, { of, rows: total.rows, isDone: false });
       await sleep(Math.max(0, beganMs + (1000 * batch.samples) / rate - performance.now()));
     }
-    if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: false });
     hasSent ||= batch.samples > 0 && !dryRun;
     batch = new ImportBatch(options.batchSamples);
     beganMs = performance.now();
