@@ -150,6 +150,10 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
 
   test('a query monitor says in which evaluations it cannot be judged', async () => {
     const page = await opened('view=monitors&item=new:query');
+    // These keys are shortcuts elsewhere.
+    const typed = 'rate(all[5m]) / 2 - 1 + x';
+    await field(page, 'query').pressSequentially(typed);
+    expect(await field(page, 'query').inputValue()).toBe(typed);
     await field(page, 'name').fill('twice');
     await field(page, 'query').fill('loadavg5 + on (service) loadavg5');
     await field(page, 'critical').fill('100');

@@ -12,7 +12,7 @@ export function useShortcuts(state: ViewState, change: ChangeView): void {
       // root's host.
       const [target] = event.composedPath();
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (target instanceof HTMLSelectElement) return;
+      if (target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;
       if (target instanceof HTMLElement && target.isContentEditable) return;
       if (target instanceof HTMLInputElement && target.type !== 'checkbox') return;
       const nowS = Date.now() / 1000;
