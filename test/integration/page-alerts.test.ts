@@ -126,7 +126,10 @@ describe('the alerts view', () => {
     await page.clock.setSystemTime((tickS + 300) * 1000);
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);
     await header(page, 'Alerts 2 firing').waitFor();
-    await page.getByRole('status', { name: 'Firing alerts' }).getByText('2 alerts firing').waitFor({ state: 'attached' });
+    await page
+      .getByRole('status', { name: 'Firing alerts' })
+      .getByText('2 alerts firing')
+      .waitFor({ state: 'attached' });
     const high = alert(page, 'High');
     await high.getByText(`since ${timeText(tickS)}`).waitFor();
     await high.getByText('32 is more than 10.').waitFor();

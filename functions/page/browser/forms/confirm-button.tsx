@@ -32,15 +32,22 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
     setSending(false);
     setAsking(false);
   };
+  const onKeyDown = ({ key }: { readonly key: string }) => key === 'Escape' && setAsking(false);
   return (
-    <span class="confirm" onKeyDown={({ key }) => key === 'Escape' && setAsking(false)}>
+    <span class="confirm">
       {isAsking ? (
         <>
           <span role="alert">{question}</span>
-          <button type="button" class="danger" disabled={isSending} onClick={() => void confirm()}>
+          <button
+            type="button"
+            class="danger"
+            disabled={isSending}
+            onClick={() => void confirm()}
+            onKeyDown={onKeyDown}
+          >
             {label}
           </button>
-          <button type="button" ref={focused} onClick={() => setAsking(false)}>
+          <button type="button" ref={focused} onClick={() => setAsking(false)} onKeyDown={onKeyDown}>
             Cancel
           </button>
         </>
