@@ -4,12 +4,11 @@ import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDaysInTurn } from '../../shared/flush/keep-open-days';
 import { flushLane } from '../../shared/flush/lane';
 import { type FlushSum, flushHost } from '../../shared/flush/partitions';
-import { isPressed, residencyOf } from '../../shared/flush/residency';
+import { residencyOf } from '../../shared/flush/residency';
 import type { PartitionRef } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { holdReads } from '../../shared/recovery/read-hold';
 
 const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
@@ -44,12 +43,10 @@ export const handler = withMetrics('flusher', flush);
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
   const before = asked ?? (await hot.nodes.now());
-  const load = await hot.nodes.load();
-  // This hint to readers is awaited only at the end, so that it does not delay the flush.
-  const hint = isPressed(load) ? holdReads(recovery, Date.now()) : undefined;
+  const fullness = await hot.nodes.fullness();
   // While a command moves hash slots, flush everything immediately, so that there is little to move.
-  const isScaling = (await recovery.holds()).scalingUntilMs > Date.now();
-  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
+  const isScaling = (await recovery.scalingUntilMs()) > Date.now();
+  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
   const round = {
     dueBeforeMs: drain ? before : before - leastMs,
     spreadMs: drain ? 0 : spreadMs,
@@ -74,7 +71,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     ChunkBytesWritten: moved.bytes,
     WindowsExpired: moved.expired,
     WindowsFailed: moved.failed,
-    HotMemoryPercent: Math.round(load.memory * 100),
+    HotMemoryPercent: Math.round(fullness * 100),
     ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
@@ -84,6 +81,5 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     });
   const kept = drain ? 0 : await keepOpenDaysInTurn(dependencies, partitions, warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
-  await hint;
   return { ...moved, before };
 }

@@ -1,19 +1,9 @@
-import type { HotLoad } from '../hot/node-load';
 import type { Settings } from '../platform/settings';
 
 /** If a node uses more than this share of its memory, group-windows leave memory earlier. */
 const HIGH_SHARE = 0.7;
 /** If a node uses this share of its memory or more, group-windows leave memory immediately. */
 const FULL_SHARE = 0.85;
-/** If a node's main thread is busy for more than this share of the time, the node delays appends. */
-const BUSY_SHARE = 0.8;
-
-/**
- * Whether a node is so short of memory or CPU that reads should wait for other work (read-governor.ts).
- */
-export function isPressed({ memory, cpu }: HotLoad): boolean {
-  return memory >= FULL_SHARE || cpu >= BUSY_SHARE;
-}
 
 /** The residency: how long a group-window stays in memory after its first write. */
 export interface Residency {

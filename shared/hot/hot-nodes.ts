@@ -2,19 +2,16 @@ import keySlot from 'cluster-key-slot';
 import { Redis } from 'ioredis';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { fullnessOf } from './fullness';
 import { HotKeys } from './hot-keys';
-import { type HotLoad, loadOf, type NodeCounters } from './node-load';
 import type { ScriptedClient } from './scripts';
 import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
 
 /** Number of primaries that are asked at the same time. */
 const NODES_AT_ONCE = 4;
 
-/** Asks the nodes of the memory tier for their clock, their load and their roles. */
+/** Asks the nodes of the memory tier for their clock, their memory and their roles. */
 export class HotNodes {
-  /** Counters of each node at the last call of {@link load}. */
-  private counters: ReadonlyMap<string, NodeCounters> = new Map();
-
   constructor(private readonly redis: ScriptedClient) {}
 
   /** Reads the Redis server's clock, ms. This clock decides when group-windows are due. */
@@ -23,16 +20,11 @@ export class HotNodes {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /**
-   * Returns how busy the busiest primary has been since the last call. Skips primaries that do not answer.
-   */
-  async load(): Promise<HotLoad> {
+  /** Returns the used share of the fullest primary's memory, 0 to 1. Skips primaries that do not answer. */
+  async fullness(): Promise<number> {
     const nodes = await this.primaries();
-    const infos = await Promise.allSettled(nodes.map((node) => node.info('memory', 'cpu', 'server')));
-    const answers = infos.flatMap((info) => (info.status === 'fulfilled' ? [info.value] : []));
-    const { load, counters } = loadOf(answers, this.counters, performance.now());
-    this.counters = counters;
-    return load;
+    const infos = await Promise.all(nodes.map((node) => node.info('memory').catch(() => '')));
+    return Math.max(0, ...infos.map(fullnessOf));
   }
 
   /**

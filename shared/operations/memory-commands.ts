@@ -20,11 +20,11 @@ export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,
   { scalingForMs }: OperatorCommand<'watch memory'>,
 ): Promise<MemoryWatch> {
-  if (scalingForMs > 0) await recovery.putHold('scaling', now() + scalingForMs);
+  if (scalingForMs > 0) await recovery.putScalingUntil(now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
   // Clear the record of scaling after observing the primaries, so that slots moved up to now still count as moved by
   // the scaling.
-  if (scalingForMs === 0) await recovery.putHold('scaling', 0);
+  if (scalingForMs === 0) await recovery.putScalingUntil(0);
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,
     isMoving: topology.isMoving,

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecoveryTable } from '../recovery/recovery-table';
 
-/** How long a call waits while memory is busy with other work, ms (`npm run bench -- elastic`). */
+/** How long a call waits while a command moves slots, ms (`npm run bench -- elastic`). */
 const READ_DELAY_MS = 16;
 /** How often an instance checks whether reads should wait, ms. */
 const CHECK_MS = 2_000;
 
 /**
- * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
- * flushes and the move of slots go first. At other times reads are not delayed. They are never rejected.
+ * Delays reads of memory while `ops scale` moves slots, so that the move takes less time. At other times reads are not
+ * delayed. They are never rejected.
  *
  * No read waits for the recovery table: while an instance refreshes its copy of the table, its reads use the last known
  * state.
@@ -24,7 +24,7 @@ export class ReadGovernor {
   private pause: Promise<void> | undefined;
 
   constructor(
-    private readonly recovery: Pick<RecoveryTable, 'holds'>,
+    private readonly recovery: Pick<RecoveryTable, 'scalingUntilMs'>,
     private readonly now: () => number,
     private readonly checkMs = CHECK_MS,
   ) {}
@@ -49,7 +49,6 @@ export class ReadGovernor {
   }
 
   private async check(): Promise<void> {
-    const { scalingUntilMs, pressedUntilMs } = await this.recovery.holds();
-    this.untilMs = Math.max(scalingUntilMs, pressedUntilMs);
+    this.untilMs = await this.recovery.scalingUntilMs();
   }
 }

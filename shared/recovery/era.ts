@@ -28,8 +28,6 @@ export interface EraStep {
    * partition counts as lost.
    */
   readonly isLoss: boolean;
-  /** Whether hash slots are moving between primaries, or have moved since the last look. */
-  readonly areMoving: boolean;
 }
 
 /**
@@ -69,9 +67,10 @@ export function nextEra(
   // If a primary joined, it may be the one that left, restarted without its samples.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
-  const areMoving =
-    primaries.some(({ isOpen }) => isOpen) || stayed.some(({ then, now }) => then.slots !== now.slots);
-  const mayHaveMoved = areMoving || isScaling || before.some(({ isOpen }) => isOpen);
+  const mayHaveMoved =
+    isScaling ||
+    [...before, ...primaries].some(({ isOpen }) => isOpen) ||
+    stayed.some(({ then, now }) => then.slots !== now.slots);
   const served = new Set(stayed.filter(({ then }) => then.hasServed).map(({ now }) => now));
   const next = {
     number: hasFailed ? number + 1 : number,
@@ -80,7 +79,7 @@ export function nextEra(
       .sort((a, b) => (a.run < b.run ? -1 : 1)),
   };
   const isUnchanged = JSON.stringify(next) === JSON.stringify(era);
-  return { era: isUnchanged ? era! : next, isLoss: hasFailed && mayHaveMoved, areMoving };
+  return { era: isUnchanged ? era! : next, isLoss: hasFailed && mayHaveMoved };
 }
 
 /**

@@ -5,7 +5,6 @@ import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited, SerialCalls } from '../platform/concurrency';
 import { type Era, judge, nextEra } from './era';
-import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 import { ARRIVAL_SLACK_MS } from './watermarks';
 
@@ -27,11 +26,6 @@ export interface Look {
    */
   readonly era: Era | undefined;
 }
-
-/**
- * If a look finds moving hash slots, and the hold of reads ends in less than this time, the look renews the hold, ms.
- */
-const HOLD_LEFT_MS = 60_000;
 
 /** Number of partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
@@ -85,18 +79,14 @@ export class LossWatch {
     for (;;) {
       // Read the recorded era before looking at the primaries. If another instance records a later look in
       // between, the conditional write below fails.
-      const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
+      const [recorded, scalingUntilMs] = await Promise.all([table.era(), table.scalingUntilMs()]);
       const topology = await hot.nodes.topology();
       if (topology.primaries === undefined) return { topology, era: undefined };
-      const isScaling = holds.scalingUntilMs > now();
-      const { era, isLoss, areMoving } = nextEra(recorded, topology.primaries, isScaling, now());
+      const { era, isLoss } = nextEra(recorded, topology.primaries, scalingUntilMs > now(), now());
       if (!isRecorded) return { topology, era: isLoss ? undefined : era };
       // Record the loss before the era, so that a crash in between cannot hide it.
       if (isLoss) await this.noticeAll(era.number);
-      if (era !== recorded && !(await table.putEra(era, recorded))) continue;
-      if (areMoving && !isScaling && holds.pressedUntilMs < now() + HOLD_LEFT_MS)
-        await holdReads(table, now());
-      return { topology, era };
+      if (era === recorded || (await table.putEra(era, recorded))) return { topology, era };
     }
   }
 

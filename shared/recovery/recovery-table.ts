@@ -65,7 +65,7 @@ export interface ShardProgress {
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (era.ts)
- *     sk scaling                      scalingUntilMs, pressedUntilMs: until when reads yield to other work (`holds`)
+ *     sk scaling                      scalingUntilMs: until when a command may move hash slots
  *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the ingester has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
@@ -186,27 +186,15 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
-  /**
-   * Returns the times until which reads yield to other work, ms since epoch: `scalingUntilMs` while a command
-   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU, or slots move without a command. If
-   * there is no such reason, the time is 0 or in the past.
-   */
-  async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
+  /** Returns until when a command may move hash slots, ms since epoch. If no command does, it is 0 or in the past. */
+  async scalingUntilMs(): Promise<number> {
     const item = await getItem(this.table, metaKeys.scaling);
-    return {
-      scalingUntilMs: Number(item?.scalingUntilMs?.N ?? 0),
-      pressedUntilMs: Number(item?.pressedUntilMs?.N ?? 0),
-    };
+    return Number(item?.scalingUntilMs?.N ?? 0);
   }
 
-  /** Records until when readers must wait, ms since epoch: see {@link holds}. 0 ends the hold. */
-  async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
-    await updateItem(this.table, {
-      Key: metaKeys.scaling,
-      UpdateExpression: `SET ${reason}UntilMs = :until`,
-      ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
-      abortSignal,
-    });
+  /** Records until when a command may move hash slots, ms since epoch. 0 means that the command has ended. */
+  async putScalingUntil(untilMs: number): Promise<void> {
+    await putItem(this.table, { ...metaKeys.scaling, scalingUntilMs: { N: String(untilMs) } });
   }
 
   /** Reads a replay's progress in each shard in which the replay has begun. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
-import type { FlushResult } from '../../functions/flusher/handler';
 import type { Call } from '../../scripts/faults/call';
 import { Faults } from '../../scripts/faults/faults';
 import { Random } from '../../scripts/faults/random';
@@ -324,35 +323,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
     outcome('unknown');
     faults.off();
     await post(samples);
-    await expectWhole();
-  });
-
-  test('a flush is done although the table takes no hint that a node is pressed', async () => {
-    const hostId = await host();
-    await postRounds(hostId, 0, 2);
-    await ingested();
-    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
-    const hint = 'UpdateItem recovery scaling SET pressedUntilMs';
-    const throttled = faults.rule({
-      matches: isCall('flusher', hint),
-      fault: () => ({
-        kind: 'answer',
-        answer: async () =>
-          awsAnswer(400, {
-            __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
-            message: 'throttled by the test',
-          }),
-      }),
-    });
-    await redis.config('SET', 'maxmemory', Math.round(used / 0.9));
-    try {
-      const { samples, failed } = await functions.invoke<FlushResult>('flusher', {});
-      // Windows of earlier tests are due immediately, too.
-      expect([samples >= 10, failed]).toEqual([true, 0]);
-    } finally {
-      await redis.config('SET', 'maxmemory', 0);
-    }
-    expect(throttled.hits).toBeGreaterThan(0);
     await expectWhole();
   });
 

@@ -1,4 +1,4 @@
-import { isPressed, residencyOf } from '../../../shared/flush/residency';
+import { residencyOf } from '../../../shared/flush/residency';
 
 const MINUTE_MS = 60_000;
 
@@ -13,12 +13,4 @@ describe('how long a group-window stays in memory', () => {
   ])('at $fullness of memory', ({ fullness, expected }) => {
     expect(residencyOf(stage, fullness)).toEqual(expected);
   });
-});
-
-test.each([
-  { memory: 0.84, cpu: 0.79, expected: false },
-  { memory: 0.85, cpu: 0, expected: true },
-  { memory: 0, cpu: 0.8, expected: true },
-])('with $memory of memory and $cpu of a core used, reads wait: $expected', ({ expected, ...load }) => {
-  expect(isPressed(load)).toBe(expected);
 });

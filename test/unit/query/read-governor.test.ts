@@ -1,25 +1,23 @@
 import { ReadGovernor } from '../../../shared/query/read-governor';
 
-const NOTHING = { scalingUntilMs: 0, pressedUntilMs: 0 };
-
-function governorOf(holds: () => Promise<typeof NOTHING>) {
+function governorOf(scalingUntilMs: () => Promise<number>) {
   const clock = { ms: 1_000 };
   let looks = 0;
   const recovery = {
-    holds: () => {
+    scalingUntilMs: () => {
       looks++;
-      return holds();
+      return scalingUntilMs();
     },
   };
   return { governor: new ReadGovernor(recovery, () => clock.ms, 100), clock, looks: () => looks };
 }
 
 /**
- * A governor that has already read `holds` from the table. A governor's first read starts this look-up without waiting
- * for it.
+ * A governor that has already read the time from the table. A governor's first read starts this look-up without
+ * waiting for it.
  */
-async function knowing(holds: Partial<typeof NOTHING>) {
-  const made = governorOf(async () => ({ ...NOTHING, ...holds }));
+async function knowing(scalingUntilMs: number) {
+  const made = governorOf(async () => scalingUntilMs);
   await made.governor.wait();
   await new Promise(setImmediate);
   return made;
@@ -27,16 +25,11 @@ async function knowing(holds: Partial<typeof NOTHING>) {
 
 describe('the governor of reads', () => {
   test.each([
-    { name: 'nothing holds reads back: at once', holds: {}, waitedMs: 0 },
-    { name: 'a command moves slots', holds: { scalingUntilMs: 1_001 }, waitedMs: 16 },
-    { name: 'a node is pressed', holds: { pressedUntilMs: 1_001 }, waitedMs: 16 },
-    {
-      name: 'what was noted has expired',
-      holds: { scalingUntilMs: 1_000, pressedUntilMs: 999 },
-      waitedMs: 0,
-    },
-  ])('$name', async ({ holds, waitedMs }) => {
-    const { governor } = await knowing(holds);
+    { name: 'no command moves slots: immediately', untilMs: 0, waitedMs: 0 },
+    { name: 'a command moves slots', untilMs: 1_001, waitedMs: 16 },
+    { name: 'what was noted has expired', untilMs: 1_000, waitedMs: 0 },
+  ])('$name', async ({ untilMs, waitedMs }) => {
+    const { governor } = await knowing(untilMs);
     await governor.wait();
     expect(governor.waitedMs).toBe(waitedMs);
   });
@@ -52,10 +45,7 @@ describe('the governor of reads', () => {
   });
 
   test('uses its last knowledge while the table does not answer', async () => {
-    const answers = [
-      Promise.resolve({ ...NOTHING, scalingUntilMs: 9_000 }),
-      Promise.reject(new Error('down')),
-    ];
+    const answers = [Promise.resolve(9_000), Promise.reject(new Error('down'))];
     const made = governorOf(() => answers.shift()!);
     await made.governor.wait();
     await new Promise(setImmediate);
@@ -67,7 +57,7 @@ describe('the governor of reads', () => {
   });
 
   test('calls that wait together wait once', async () => {
-    const { governor } = await knowing({ scalingUntilMs: 9_000 });
+    const { governor } = await knowing(9_000);
     await Promise.all(Array.from({ length: 20 }, () => governor.wait()));
     expect(governor.waitedMs).toBe(16);
     await governor.wait();

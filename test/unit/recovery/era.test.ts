@@ -124,15 +124,6 @@ describe('an era ends', () => {
   });
 });
 
-test.each([
-  { name: 'nothing changed', seen: 'a:0-9 b:10-19', areMoving: false },
-  { name: 'a primary joined', seen: 'a:0-9 b:10-19 d:', areMoving: false },
-  { name: 'a slot is on its way', seen: 'a:0-9 b~:10-19', areMoving: true },
-  { name: 'slots have moved', seen: 'a:0-14 b:15-19', areMoving: true },
-])('slots count as moving or not: $name', ({ seen, areMoving }) => {
-  expect(nextEra(eraAfter(['a:0-9 b:10-19']).era, look(seen), false).areMoving).toBe(areMoving);
-});
-
 test('an era is the same object while nothing changed, so that nothing is written', () => {
   const recorded: Era = JSON.parse(JSON.stringify(eraAfter(['a:0-9 b<c:10-19']).era));
   expect(nextEra(recorded, look('b<c:10-19 a:0-9'), false).era).toBe(recorded);
