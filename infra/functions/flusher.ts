@@ -39,11 +39,8 @@ export class Flusher extends Construct implements Monitored {
     hotTier.grantConnect(this.function);
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    tables.grantMeta(
-      this.function,
-      [...CATALOGUE_KINDS, 'manifest', 'recovery', 'usage'],
-      ...ITEM_ACTIONS.write,
-    );
+    tables.grantMeta(this.function, [...CATALOGUE_KINDS, 'manifest', 'usage'], ...ITEM_ACTIONS.write);
+    tables.grantMeta(this.function, ['recovery'], ...ITEM_ACTIONS.put);
 
     const lanes = settings.flusherLanes;
     // One EventBridge rule per lane, because a rule has at most five targets.

@@ -118,10 +118,11 @@ export function addIngestFunction(
     },
   });
   hotTier.grantConnect(fn);
-  const { read, readMany, write, insert } = ITEM_ACTIONS;
+  const { read, readMany, write, insert, put } = ITEM_ACTIONS;
   tables.meta.grant(fn, ...read, ...readMany);
   tables.grantMeta(fn, CATALOGUE_KINDS, ...write, ...insert);
-  tables.grantMeta(fn, ['manifest', 'recovery', 'usage'], ...write);
+  tables.grantMeta(fn, ['manifest', 'usage'], ...write);
+  tables.grantMeta(fn, ['recovery'], ...put);
   bucket.grantQuarantine(fn);
   return fn;
 }

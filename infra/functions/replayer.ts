@@ -1,5 +1,6 @@
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import { ITEM_ACTIONS } from '../stores/tables';
 import { addIngestFunction } from './ingester';
 import type { FunctionProps } from './pipeline-function';
 
@@ -13,6 +14,9 @@ export class Replayer extends Construct {
   constructor(scope: Construct, id: string, props: FunctionProps) {
     super(scope, id);
     this.function = addIngestFunction(this, props, 'replayer', 'Stream to hot tier once more, for a replay');
-    props.stores.stream.grantConsume(this.function);
+    const { stream, tables } = props.stores;
+    stream.grantConsume(this.function);
+    // The replay's progress.
+    tables.grantMeta(this.function, ['recovery'], ...ITEM_ACTIONS.count);
   }
 }
