@@ -8,7 +8,7 @@ import { ImportBatch, seriesKey } from './import-batch';
 import { type ImportSample, InvalidFieldError, parseMapping, samplesOfRow } from './import-mapping';
 import { sampleOfLine } from './import-openmetrics';
 import { type FileRow, readCsv, readLines, readNdjson, readParquet } from './import-rows';
-import { type Functions, OperatorError } from './invoke';
+import { type Functions, OperatorError, TRIES, waitAfter } from './invoke';
 import { InvalidValueError } from './option-values';
 
 const FORMATS = ['parquet', 'csv', 'ndjson', 'openmetrics'] as const;
@@ -55,12 +55,6 @@ interface Checkpoint {
 }
 
 const PROGRESS_MS = 5_000;
-/**
- * Maximum number of attempts to send a batch while the stream or the function is unavailable. The constant below is the
- * first delay between attempts.
- */
-const TRIES = 6;
-const DELAY_MS = 500;
 /** Maximum number of series that are counted exactly. */
 const MAX_COUNTED = 5_000_000;
 
@@ -290,7 +284,7 @@ export async function sendImport(
       return await functions.invoke<ImportResult>('importer', event);
     } catch (error) {
       if (!(error instanceof OperatorError) || tries === TRIES) throw error;
-      await sleep(DELAY_MS * 2 ** tries * (0.5 + Math.random() / 2));
+      await waitAfter(tries);
     }
   }
 }

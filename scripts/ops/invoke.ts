@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   GetAccountSettingsCommand,
   InvokeCommand,
@@ -11,6 +12,11 @@ import { readSecret } from '../local/operator-secret';
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
+
+/** Maximum number of attempts at a request while the stack is busy or unavailable. */
+export const TRIES = 6;
+/** Waits after a failed attempt: 1 s at most after the first, twice as long after each further one. */
+export const waitAfter = (tries: number) => sleep(500 * 2 ** tries * (0.5 + Math.random() / 2));
 
 /** Invokes the functions of a stack with the AWS Lambda client. */
 export class Functions {

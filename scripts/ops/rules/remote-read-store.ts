@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { snappyCompress } from 'hysnappy';
 import { ByteWriter } from '../../../shared/model/bytes';
 import { type Labels, labelsKey, labelsOf } from '../../../shared/model/labels';
@@ -8,7 +7,7 @@ import { bitsOf } from '../../../shared/promql/overlay-store';
 import type { SampleColumns, SampleStore, SelectedSamples } from '../../../shared/promql/store';
 import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
 import { WireReader, writeInt64, writeMessage } from '../../../shared/protocol/wire';
-import { OperatorError } from '../invoke';
+import { OperatorError, TRIES, waitAfter } from '../invoke';
 import type { TenantApi } from '../tenant-api';
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
@@ -16,9 +15,6 @@ const OPERATORS = ['=', '!=', '=~', '!~'] as const;
 const TOO_MUCH = new Set([413, 422]);
 /** Minimum length of the ranges into which a read is split, in ms. */
 const MIN_RANGE_MS = 60_000;
-/** Maximum number of attempts at a request while the server is busy or cannot read all tiers. */
-const TRIES = 6;
-const DELAY_MS = 500;
 
 /** Reads a stack's samples through Prometheus' remote read, bit for bit and with stale markers. */
 export class RemoteReadStore implements SampleStore {
@@ -42,7 +38,7 @@ export class RemoteReadStore implements SampleStore {
       }
       if (!(status === 429 || status >= 500) || tries === TRIES)
         throw new OperatorError(`samples cannot be read: ${status} ${(await response.text()).slice(0, 500)}`);
-      await sleep(DELAY_MS * 2 ** tries * (0.5 + Math.random() / 2));
+      await waitAfter(tries);
     }
   }
 
