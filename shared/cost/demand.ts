@@ -88,6 +88,16 @@ export interface RollupDemand extends Work {
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 const DAYS_OF_YEAR = 365;
+
+/**
+ * Returns the number of samples that a store holds if it keeps each sample for `ms`.
+ *
+ * @param samples number of samples a month
+ */
+export function samplesHeld(samples: number, ms: number): number {
+  return (samples / (SECONDS_OF_MONTH * 1000)) * ms;
+}
+
 /**
  * Share of a node's memory that is planned for data. ElastiCache reserves a quarter. Half of the rest is kept free, in
  * case flushing fails.
@@ -152,7 +162,6 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     records / settings.batchSize,
   );
   const windows = (samples * tiers.flusher.windows) / tiers.samples;
-  const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
   const warmMs = Math.min(load.ageMs ?? Infinity, settings.warmTtl + EXPIRY_DELAY_MS);
   const coldMs = Math.min(archivedFor(load, settings), load.retentionMs + REPLACED_DAYS * DAY_MS);
   // A young stage archives nothing until its first day is old enough.
@@ -201,12 +210,13 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     bytesPerWindow,
     ...cacheOf(measured, load, settings),
     warmBytes:
-      (kept(warmMs) * (tiers.warmBytes + tiers.flusher.windows * (ITEM_BYTES + STORED_ITEM_BYTES))) /
+      (samplesHeld(samples, warmMs) *
+        (tiers.warmBytes + tiers.flusher.windows * (ITEM_BYTES + STORED_ITEM_BYTES))) /
       tiers.samples,
     warmMs,
     directoryBytes:
       layouts * DIRECTORY_BYTES * (Math.min(archivedFor(load, settings), load.retentionMs) / DAY_MS),
-    coldBytes: (kept(coldMs) * tiers.coldBytes) / tiers.samples,
+    coldBytes: (samplesHeld(samples, coldMs) * tiers.coldBytes) / tiers.samples,
     coldMs,
     objects,
     // An object's upload is begun and completed, and each day's objects are listed.

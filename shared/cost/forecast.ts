@@ -1,9 +1,17 @@
 import { DAY_MS } from '../model/duration';
 import type { Unit } from '../platform/names';
 import { big, type CostLine, counted, days, gb, gbSeconds, line, perSample } from './cost-line';
-import { demandOf, type Load, REPLACED_DAYS, type RollupDemand, SECONDS_OF_MONTH, type Work } from './demand';
+import {
+  demandOf,
+  type Load,
+  REPLACED_DAYS,
+  type RollupDemand,
+  SECONDS_OF_MONTH,
+  samplesHeld,
+  type Work,
+} from './demand';
 import type { MeasuredUnits } from './measured-units';
-import { GB, HOURS_OF_MONTH } from './prices';
+import { GB } from './prices';
 import {
   ACCESS_LINE_BYTES,
   cacheLine,
@@ -42,7 +50,6 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     ingester.invocations * METRICS_LINE_BYTES +
     (SECONDS_OF_MONTH / 10) * METRICS_LINE_BYTES;
   const betweenZones = 2 * samples * demand.hotBytesPerSample * ((settings.zones - 1) / settings.zones);
-  const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
   const functionTime = (what: string, { invocations, mbMs }: Work): CostLine =>
     line(
       what,
@@ -78,7 +85,7 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     }),
     line(
       'warm storage',
-      `${gb(demand.warmBytes)} (${perSample(demand.warmBytes / kept(demand.warmMs))} bytes a sample for ${days(demand.warmMs)}) at $0.25 a GB, and $0.20 a GB for recovery to a point in time`,
+      `${gb(demand.warmBytes)} (${perSample(demand.warmBytes / samplesHeld(samples, demand.warmMs))} bytes a sample for ${days(demand.warmMs)}) at $0.25 a GB, and $0.20 a GB for recovery to a point in time`,
       { warmGbMonth: demand.warmBytes / GB, recoveryGbMonth: demand.warmBytes / GB },
     ),
     line(
@@ -88,7 +95,7 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     ),
     line(
       'archive storage',
-      `${gb(demand.coldBytes)} at $0.023 a GB: Parquet with versions and indexes, ${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)}; a removed object stays ${REPLACED_DAYS} d longer`,
+      `${gb(demand.coldBytes)} at $0.023 a GB: Parquet with versions and indexes, ${perSample(demand.coldBytes / samplesHeld(samples, demand.coldMs))} bytes a sample for ${days(load.retentionMs)}; a removed object stays ${REPLACED_DAYS} d longer`,
       { coldGbMonth: demand.coldBytes / GB },
     ),
     line(
