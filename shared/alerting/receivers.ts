@@ -68,7 +68,7 @@ export class ReceiverStore {
  * A receiver that is notified of changes and periodically of alerts that keep firing. Alertmanagers are not
  * channels: they get all firing alerts every minute.
  */
-export interface Channel {
+export interface ReceiverChannel {
   /** Identifies the channel within its tenant; a hash of its address and options. */
   readonly id: Id;
   readonly kind: 'webhook' | 'slack' | 'topic';
@@ -84,7 +84,7 @@ export interface Channel {
 /** Default interval between repeated notifications, the same as an Alertmanager's. */
 const DEFAULT_REPEAT = '4h';
 
-export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {
+export function channelsOf({ webhooks, slack, topics }: Receivers): ReceiverChannel[] {
   return [
     ...webhooks.map(({ url, ...options }) => channelOf('webhook', url, options)),
     ...slack.map(({ url, ...options }) => channelOf('slack', url, options)),
@@ -93,14 +93,14 @@ export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {
 }
 
 function channelOf(
-  kind: Channel['kind'],
+  kind: ReceiverChannel['kind'],
   address: string,
   {
     authorization,
     match = [],
     repeatInterval = DEFAULT_REPEAT,
   }: ChannelOptions & Pick<Receiver, 'authorization'>,
-): Channel {
+): ReceiverChannel {
   return {
     id: idOf('channel', kind, address, authorization ?? '', JSON.stringify(match), repeatInterval),
     ...{ kind, address },
@@ -112,7 +112,7 @@ function channelOf(
 
 /** Selects the notifications of a batch that a channel should receive. */
 export function notificationsFor(
-  { repeatMs, isWanted }: Channel,
+  { repeatMs, isWanted }: ReceiverChannel,
   notifications: readonly Notification[],
 ): readonly Notification[] {
   return notifications.filter(

@@ -7,7 +7,13 @@ import type { TopicMessage } from './message-text';
 import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
-import { type Channel, channelsOf, notificationsFor, type ReceiverStore, type Receivers } from './receivers';
+import {
+  channelsOf,
+  notificationsFor,
+  type ReceiverChannel,
+  type ReceiverStore,
+  type Receivers,
+} from './receivers';
 import type { RuleGroupState } from './rule-group-state';
 import type { TaskStates } from './task-states';
 
@@ -266,7 +272,11 @@ function failingTarget(error: unknown): Target {
   return { address: 'targets', queue: 'targets', count: 1, deliver: () => Promise.reject(error) };
 }
 
-function targetOf(dependencies: SendDependencies, channel: Channel, batch: NotificationBatch): Target {
+function targetOf(
+  dependencies: SendDependencies,
+  channel: ReceiverChannel,
+  batch: NotificationBatch,
+): Target {
   const notifications = notificationsFor(channel, batch.notifications);
   return {
     address: channel.id,
@@ -299,7 +309,7 @@ async function deliver(
 /** @throws {DeliveryError} */
 async function tell(
   { post, publish, externalUrl }: SendDependencies,
-  { kind, address, authorization }: Channel,
+  { kind, address, authorization }: ReceiverChannel,
   batch: NotificationBatch,
 ): Promise<void> {
   switch (kind) {
