@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { HttpError, MAX_BODY_BYTES, rawBytes, replyBytes } from '../../shared/http/http';
+import { HttpError, MAX_REQUEST_BYTES, rawBytes, replyBytes } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { InvalidPatternError } from '../../shared/model/value-pattern';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -69,7 +69,7 @@ type SelectArguments = [ReturnType<typeof samplesOf>, ...Parameters<ReturnType<t
  */
 function requestOf(event: APIGatewayProxyEventV2): ReadRequest {
   try {
-    return decodeReadRequest(uncompressBlock(rawBytes(event, MAX_BODY_BYTES)));
+    return decodeReadRequest(uncompressBlock(rawBytes(event, MAX_REQUEST_BYTES)));
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);

@@ -8,7 +8,7 @@ import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 
 /** Maximum size of an uncompressed body of samples, in bytes. */
-const MAX_BODY_BYTES = 128 * 1024 * 1024;
+const MAX_WRITE_REQUEST_BYTES = 128 * 1024 * 1024;
 
 /** Destinations of the samples that rules produce. */
 export interface ResultOutputs {
@@ -34,7 +34,7 @@ export async function writeResults(
   tenant: Tenant,
   body: Uint8Array,
 ): Promise<void> {
-  const bytes = zstdDecompressSync(body, { maxOutputLength: MAX_BODY_BYTES });
+  const bytes = zstdDecompressSync(body, { maxOutputLength: MAX_WRITE_REQUEST_BYTES });
   const { sources, samples, dropped } = remoteWrite.parse(
     dictionaries.of(tenant.id),
     bytes,

@@ -16,7 +16,7 @@ export class HttpError extends Error {
 }
 
 /** Maximum size of a body, before and after decompression, in bytes. API Gateway and Lambda accept about 4.5 MB. */
-export const MAX_BODY_BYTES = 4_000_000;
+export const MAX_REQUEST_BYTES = 4_000_000;
 
 /** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without a JSON body as a failure. */
 export function reply(
@@ -178,7 +178,7 @@ export type OnBytes = (bytes: number) => void;
  */
 export function bodyBytes(
   event: APIGatewayProxyEventV2,
-  maxBytes = MAX_BODY_BYTES,
+  maxBytes = MAX_REQUEST_BYTES,
   onBytes?: OnBytes,
 ): Buffer {
   const encoding = encodingOf(event);
@@ -235,7 +235,7 @@ export function unsupportedEncoding(expected: string, encoding: string): HttpErr
  */
 export function bodyText(
   event: APIGatewayProxyEventV2,
-  maxBytes = MAX_BODY_BYTES,
+  maxBytes = MAX_REQUEST_BYTES,
   onBytes?: OnBytes,
 ): string {
   const text = event.body ?? '';
@@ -259,7 +259,7 @@ export function bodyText(
  */
 export function jsonBody(
   event: APIGatewayProxyEventV2,
-  maxBytes = MAX_BODY_BYTES,
+  maxBytes = MAX_REQUEST_BYTES,
   onBytes?: OnBytes,
 ): unknown {
   return jsonOf(bodyText(event, maxBytes, onBytes));
@@ -319,7 +319,7 @@ export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
  *
  * @throws {HttpError} as {@link bodyText}
  */
-export function parametersOf(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): URLSearchParams {
+export function parametersOf(event: APIGatewayProxyEventV2, maxBytes = MAX_REQUEST_BYTES): URLSearchParams {
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(event.headers['content-type'] ?? '');
   const form = new URLSearchParams(isForm ? bodyText(event, maxBytes) : '');
   return new URLSearchParams([...form, ...queryOf(event)]);

@@ -29,7 +29,7 @@ export interface Probe {
 /** Mackerel's time-out for the whole exchange, including redirects and the body, in ms. */
 const TIMEOUT_MS = 15_000;
 /** Maximum number of bytes of a body that are searched for `containsString`. */
-const MAX_BODY_BYTES = 512 * 1024;
+const MAX_PROBED_BYTES = 512 * 1024;
 /** Maximum number of redirects that are followed. Mackerel treats the third redirect as an error. */
 const MAX_REDIRECTS = 2;
 const DEFAULT_HEADERS = [{ name: 'Cache-Control', value: 'no-cache' }];
@@ -78,7 +78,7 @@ async function follow(
   let certificateEndsMs: number | undefined;
   for (let redirects = 0; ; redirects++) {
     const answer = await exchangeOutside({
-      ...{ url, method, headers, signal, allowsPrivate, maxBytes: MAX_BODY_BYTES },
+      ...{ url, method, headers, signal, allowsPrivate, maxBytes: MAX_PROBED_BYTES },
       ...(body !== undefined && { body }),
       family: FAMILY[request.dualstack ?? 'ipv4'],
       verifiesCertificate: request.skipCertificateVerification !== true,

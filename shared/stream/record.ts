@@ -51,7 +51,7 @@ export interface StreamRecord {
 }
 
 /** Maximum size of the groups in a record, in bytes. It keeps the whole record below 1 MiB, Kinesis' limit. */
-export const MAX_BODY_BYTES = 900_000;
+export const MAX_RECORD_BODY_BYTES = 900_000;
 export const MAGIC = Buffer.from('HR');
 export const VERSION = 1;
 export const HEADER_BYTES = MAGIC.length + 1;
@@ -78,8 +78,8 @@ export function encodeRecords(tenant: string, partition: number, groups: readonl
     for (const frame of group.frames) {
       const bytes =
         frame.values.length + (frame.presence?.length ?? 0) + 9 + (frames.length === 0 ? overhead : 0);
-      if (bytes > MAX_BODY_BYTES) throw new RangeError(`a frame of ${bytes} bytes exceeds a record`);
-      if (pendingBytes + bytes > MAX_BODY_BYTES) {
+      if (bytes > MAX_RECORD_BODY_BYTES) throw new RangeError(`a frame of ${bytes} bytes exceeds a record`);
+      if (pendingBytes + bytes > MAX_RECORD_BODY_BYTES) {
         if (frames.length > 0) pending.push({ ...group, frames });
         frames = [];
         cut();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { fitAnswer, HttpError, jsonBody, MAX_BODY_BYTES, reply } from '../../../shared/http/http';
+import { fitAnswer, HttpError, jsonBody, MAX_REQUEST_BYTES, reply } from '../../../shared/http/http';
 import { pathMatches } from '../../../shared/http/unrouted';
 
 function eventOf(
@@ -60,10 +60,10 @@ describe('a JSON body', () => {
     { name: '100,000 brackets', event: eventOf('['.repeat(100_000)), status: 400 },
     { name: 'a million empty objects', event: eventOf(`[${'{},'.repeat(1_000_000)}1]`), status: 413 },
     { name: 'a million brackets that close', event: eventOf('['.repeat(1e6) + ']'.repeat(1e6)), status: 413 },
-    { name: 'more than 4 MB', event: eventOf(' '.repeat(MAX_BODY_BYTES + 1)), status: 413 },
+    { name: 'more than 4 MB', event: eventOf(' '.repeat(MAX_REQUEST_BYTES + 1)), status: 413 },
     {
       name: 'a gzip bomb',
-      event: eventOf(gzipSync(Buffer.alloc(MAX_BODY_BYTES * 20)), { 'content-encoding': 'gzip' }),
+      event: eventOf(gzipSync(Buffer.alloc(MAX_REQUEST_BYTES * 20)), { 'content-encoding': 'gzip' }),
       status: 413,
     },
     {

@@ -11,7 +11,7 @@ import { packLayout, withoutBytes } from '../../../shared/model/packed-layout';
 import {
   encodeRecord,
   encodeRecords,
-  MAX_BODY_BYTES,
+  MAX_RECORD_BODY_BYTES,
   type RecordGroup,
   type StreamRecord,
 } from '../../../shared/stream/record';
@@ -102,7 +102,7 @@ describe('a stream record', () => {
   });
 
   test('is refused before it is made when one frame exceeds it', () => {
-    const values = new Uint8Array(MAX_BODY_BYTES);
+    const values = new Uint8Array(MAX_RECORD_BODY_BYTES);
     expect(() =>
       encodeRecords('t', 0, [{ ...group('a', 1, 0), frames: [{ timestamp: 0, values }] }]),
     ).toThrow(RangeError);
