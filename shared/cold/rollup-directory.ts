@@ -30,7 +30,7 @@ export interface RolledSource {
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
   /** Groups that may have samples, but have no grains in the object: see {@link SpanState.excluded}. */
-  readonly omitted: readonly GroupId[];
+  readonly excluded: readonly GroupId[];
 }
 
 /** The objects of a partition's span, and the archived days they were made from. */
@@ -81,25 +81,25 @@ export class RollupDirectory {
    * Writes the entries for an object's groups. The groups are in order, each with the days and deletions from which it
    * was made.
    *
-   * @param omitted groups that have samples in the span, but no grains in any rollup object
+   * @param excluded groups that have samples in the span, but no grains in any rollup object
    */
   async put(
     tenantId: Id,
     span: RollupSpan,
     { key, etag }: { readonly key: string; readonly etag: string },
     groups: readonly ListedRollup[],
-    omitted: Iterable<GroupId>,
+    excluded: Iterable<GroupId>,
   ): Promise<void> {
     const expiresAt = this.expiry(this.ttlMs);
     const items: Item[] = [];
-    const omittedOf = Map.groupBy(omitted, sourceIdOfGroup);
+    const excludedOf = Map.groupBy(excluded, sourceIdOfGroup);
     for (const [sourceId, own] of Map.groupBy(groups, ({ group }) => sourceIdOfGroup(group))) {
       const [{ days, deletions }] = own as [ListedRollup];
       const isUniform = own.every((each) => each.days.equals(days) && each.deletions === deletions);
       const entries = JSON.stringify(
         own.map(({ group, layout, layoutRange, offsets }) => ({ group, layout, layoutRange, offsets })),
       );
-      const withoutGrains = JSON.stringify(omittedOf.get(sourceId) ?? []);
+      const withoutGrains = JSON.stringify(excludedOf.get(sourceId) ?? []);
       const bytes =
         entries.length + withoutGrains.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
       const isListed = isUniform && bytes <= MAX_ENTRY_BYTES;
@@ -221,7 +221,7 @@ function rolledSourceOf(item: Item, grainMs: number): RolledSource {
     etag: item.etag!.S!,
     days: new RolledDays(span, days),
     deletions,
-    omitted: JSON.parse(item.omitted!.S!),
+    excluded: JSON.parse(item.omitted!.S!),
     groups: groups.map((group, i) => ({
       ...group,
       days,

@@ -43,7 +43,7 @@ export interface RollupPlan extends AskedRollup {
  * - the part of the day that the read wants begins and ends at edges of grains. With exact windows, `(start, end]`, it
  *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the window before,
  * - no series can be in two groups because the source's split changed on that day,
- * - no group of the series was omitted.
+ * - no group of the series was excluded.
  *
  * All other days are read as samples.
  */
@@ -104,7 +104,7 @@ function exactness(
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
-  if (source.omitted.some((group) => groups.includes(group))) return () => false;
+  if (source.excluded.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
   const isEdge = (ms: number) => ms % grainMs === 0 || (windows === 'exact' && ms % grainMs === 1);
   return (entry, fromMs, toMs) => {

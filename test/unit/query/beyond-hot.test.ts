@@ -108,7 +108,7 @@ function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fe
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
   const source: RolledSource = {
     ...{ span, key: 'r', etag: 'r', days },
-    ...{ deletions: '', omitted: [], groups: [] },
+    ...{ deletions: '', excluded: [], groups: [] },
   };
   const listed = (asks.manifest ?? []).flatMap(({ day }) =>
     states[short(day)] === undefined ? [] : [[day, { day, ...states[short(day)] } as ManifestDay] as const],

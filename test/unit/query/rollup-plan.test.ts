@@ -34,8 +34,8 @@ function listed(
   {
     deletions = '',
     groups = [WHOLE],
-    omitted = [],
-  }: { deletions?: string; groups?: readonly GroupId[]; omitted?: readonly GroupId[] } = {},
+    excluded = [],
+  }: { deletions?: string; groups?: readonly GroupId[]; excluded?: readonly GroupId[] } = {},
 ): Map<string, RolledSource> {
   const spans = new Map(DAYS.map((day) => [spanOf(grainMs, day).name, spanOf(grainMs, day)]));
   return new Map(
@@ -55,7 +55,7 @@ function listed(
           etag: 'r',
           days,
           deletions,
-          omitted,
+          excluded,
           groups: groups.length === 0 ? [] : writer.finish().listed,
         },
       ];
@@ -100,12 +100,12 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   { name: 'all days by the day, one object a year', changed: { grains: BY_DAY }, samples: [] },
   {
     name: 'no day of a span that leaves out a group',
-    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { omitted: [HALF] }) },
+    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { excluded: [HALF] }) },
     samples: DAYS,
   },
   {
     name: 'days of a span that leaves out a group that was not asked for',
-    changed: { listed: listed(HOUR, { omitted: [HALF] }) },
+    changed: { listed: listed(HOUR, { excluded: [HALF] }) },
     samples: [],
   },
   {
