@@ -12,9 +12,9 @@ import { expiresAtOf } from './lifetimes';
  * both with one query. A read of many sources queries only the sources that the list of changes names
  * (change-list.ts).
  *
- *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, see below   isOpened   expiresAt: seconds
+ *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   versionOrder: hex, see below   isOpened   expiresAt: seconds
  *
- * `version` is the deletion's version as other formats encode it. `place` has the same bytes in another order: as
+ * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order: as
  * texts, places sort as versions do, so a condition can compare them. `isOpened` exists once the days
  * of the deletion have been opened for the archiver.
  */
@@ -39,7 +39,7 @@ export class DeletionTable {
   async put(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
     const Key = deletionKey(ref, sourceId, deletion);
-    const { version, place } = versionTexts(deletion);
+    const { version, versionOrder } = versionTexts(deletion);
     const isNew = await putItemIf(this.table, {
       Item: {
         ...Key,
@@ -48,11 +48,11 @@ export class DeletionTable {
         fromMs: { N: String(fromMs) },
         toMs: { N: String(toMs) },
         version: { S: version },
-        place: { S: place },
+        versionOrder: { S: versionOrder },
         expiresAt: { N: String(expiresAtOf(this.now(), this.retentionMs)) },
       },
-      ConditionExpression: 'attribute_not_exists(version) OR place < :place',
-      ExpressionAttributeValues: { ':place': { S: place } },
+      ConditionExpression: 'attribute_not_exists(version) OR versionOrder < :versionOrder',
+      ExpressionAttributeValues: { ':versionOrder': { S: versionOrder } },
     });
     // Record the change even if an earlier delivery put the deletion: that delivery may have failed before this
     // step.
@@ -93,13 +93,13 @@ function deletionKey(
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
-/** Returns a deletion's version in hex, and `place`, the string by which DynamoDB compares versions. */
-function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
+/** Returns a deletion's version in hex, and `versionOrder`, the string by which DynamoDB compares versions. */
+function versionTexts({ version }: VersionedDeletion): { version: string; versionOrder: string } {
   const bytes = Buffer.from(encodeVersion(version));
   // An encoded version has 6 bytes of arrival time, then the length of the sequence number, then the sequence number.
-  // Versions are ordered by sequence number first, so `place` begins with it.
-  const place = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
-  return { version: bytes.toString('hex'), place: place.toString('hex') };
+  // Versions are ordered by sequence number first, so `versionOrder` begins with it.
+  const versionOrder = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
+  return { version: bytes.toString('hex'), versionOrder: versionOrder.toString('hex') };
 }
 
 /**

@@ -50,7 +50,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
  *     pk retention                     sk stage                         the retention by which items are dated
- *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, position#shard, flushed#lanes#lane,
+ *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, watermark#shard, flushed#lanes#lane,
  *                                     redriven#object
  *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
  *
@@ -247,7 +247,7 @@ export const metaKeys = {
     itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),
   redrivenPrefix: 'redriven#',
   redriven: (key: string): ItemKey => itemKey(RECOVERY, `${metaKeys.redrivenPrefix}${key}`),
-  watermarkPrefix: 'position#',
+  watermarkPrefix: 'watermark#',
   watermark: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.watermarkPrefix}${shardId}`),
   flushedPrefix: (lanes: number) => `flushed#${lanes}#`,
   flushed: (lanes: number, lane: number): ItemKey =>

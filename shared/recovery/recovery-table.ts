@@ -67,7 +67,7 @@ export interface ShardProgress {
  *     sk era                          the primaries of the hot tier (era.ts)
  *     sk scaling                      scalingUntilMs: until when a command may move hash slots
  *     sk progress#replay#shard        the replay's progress in a shard
- *     sk position#shard               the shard's watermark: the ingester has appended everything that arrived earlier;
+ *     sk watermark#shard              the shard's watermark: the ingester has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
  *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left
  *                                     memory for the warm tier

@@ -32,8 +32,8 @@ describe('a request is named by its operation and its object', () => {
     },
     {
       name: "one of recovery's items, by its sort key",
-      asked: dynamodb('PutItem', { Item: { pk: { S: 'recovery' }, sk: { S: 'position#shard-1' } } }),
-      call: { operation: 'PutItem recovery position', isChange: true },
+      asked: dynamodb('PutItem', { Item: { pk: { S: 'recovery' }, sk: { S: 'watermark#shard-1' } } }),
+      call: { operation: 'PutItem recovery watermark', isChange: true },
     },
     {
       name: 'a read',

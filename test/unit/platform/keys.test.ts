@@ -59,7 +59,7 @@ test.each([
   ['loss', text(metaKeys.loss), 'recovery | loss'],
   ['replay', text(metaKeys.replay), 'recovery | replay'],
   ['progress of a replay', text(metaKeys.progress('r', 'shard-1')), 'recovery | progress#r#shard-1'],
-  ['watermark', text(metaKeys.watermark('shard-1')), 'recovery | position#shard-1'],
+  ['watermark', text(metaKeys.watermark('shard-1')), 'recovery | watermark#shard-1'],
   ['flushed', text(metaKeys.flushed(4, 3)), 'recovery | flushed#4#3'],
   ['known partition', text(metaKeys.knownPartition(ref)), `recovery#partitions | ${tenant}#0007`],
   [
