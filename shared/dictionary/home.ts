@@ -19,13 +19,15 @@ export interface GroupRow {
  * The position of a series is `group * COLUMNS + column + 1`: `group` is the group's number in the home, `column`
  * the series' column in the group's layout. The position is 0 if the series is in no union.
  */
+/** Bits of a column's number. 4,096 columns are four times the series of a layout (`cutSeries`). */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** Position of a series that is being added to a union. */
+/** Position of a series that is being added to a union. No real position is negative. */
 const ADDED = -1;
 
-// Approximate memory in bytes of a home without its unions, and of a group without its layout.
+/** Approximate memory of a home without its unions, in bytes: an object, two arrays and a set. */
 const HOME_BYTES = 250;
+/** Approximate memory of a group without its layout and its list of series, in bytes. */
 const GROUP_BYTES = 800;
 
 /**
@@ -33,19 +35,26 @@ const GROUP_BYTES = 800;
  * contain the layouts of their rows, so rows of larger unions take more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;
-/** Maximum number of times that a union grows. The catalogue keeps the new layouts that each growth makes. */
+/**
+ * Maximum number of times that a union grows. The catalogue keeps the new layouts that each growth makes. Senders need
+ * far fewer: 500 requests with random halves of 100 series made fewer than 12 layouts (decisions/2026-11-23-unions.md).
+ */
 const MAX_GROWTHS = 64;
-/** Maximum number of unions of a home. With more, the positions of series would not fit into 31 bits. */
+/**
+ * Maximum number of unions of a home. With 256 groups each, they have 2^19 groups of 2^12 columns. With more unions, the
+ * positions of series might not fit into 31 bits.
+ */
 const MAX_UNIONS = 2_048;
 /**
  * A home drops all unions and starts again after this much sample time, ms, to remove series that are no longer
- * sent. Starting again costs a new layout for each source.
+ * sent. Starting again costs a new layout for each source. Six hours are four such layouts a day, and a Prometheus whose
+ * queues changed writes larger records for no longer than that.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Maximum ratio of the average number of series in a home's groups to the number that `splitBitsFor` allows. Without
- * this bound, a target with many queues would put ten thousand series into a group, which is too many for the archive
- * to roll up.
+ * Maximum ratio of the average number of series in a home's groups to the number that `splitBitsFor` allows. 8 times 256
+ * is half of the 4,096 series above which the archive does not roll up a group. Without this bound, a target with many
+ * queues would put ten thousand series into a group.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
