@@ -9,9 +9,9 @@ import { planShown } from '../../shared/query/plan';
 import { earliestMissing } from '../../shared/query/read';
 import { joinTables, seriesTable } from '../../shared/query/series-table';
 import {
-  askedRange,
   readableRange,
   readShown,
+  requestedRange,
   requireFewSamples,
   requireFewSteps,
   serverTiming,
@@ -30,7 +30,7 @@ async function readTable(
   { tenant, labels: source, mustExist }: RegisteredSource,
   { name, step: stepMs, aggregate, partial, ...query }: z.output<typeof metricTableQuery>,
 ) {
-  const asked = askedRange(query);
+  const asked = requestedRange(query);
   const whole =
     stepMs === undefined ? { ...asked, toMs: asked.toMs + 1000 } : planShown(asked, stepMs, true).range;
   const range = readableRange(whole);

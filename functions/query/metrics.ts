@@ -11,9 +11,9 @@ import { planShown } from '../../shared/query/plan';
 import { earliestMissing } from '../../shared/query/read';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import {
-  askedRange,
   readableRange,
   readShown,
+  requestedRange,
   requireFewSteps,
   requireSendable,
   type ShownSlice,
@@ -68,7 +68,7 @@ async function readMetric(
 ): Promise<MetricRead> {
   const series = metricOf(labels, name);
   const source = sourceOf.labels(labels);
-  const { range: whole, stepMs } = planShown(askedRange(asked), step, aggregate !== undefined);
+  const { range: whole, stepMs } = planShown(requestedRange(asked), step, aggregate !== undefined);
   const range = readableRange(whole);
   const [known] = await Promise.all([catalogueOf(tenant, source), mustExist?.()]);
   if (!seriesOf(known).some((other) => labelsKey(other) === labelsKey(series)))

@@ -1,5 +1,5 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { prometheusAnswer } from '../../shared/http/prometheus-answer';
+import { prometheusResponse } from '../../shared/http/prometheus-response';
 import { durationText } from '../../shared/model/duration';
 import { cardinality } from '../../shared/query/browse';
 import { storedTimes } from '../../shared/query/stored-times';
@@ -32,7 +32,7 @@ const startedAt = new Date();
 /** Default number of entries in each list of `status/tsdb`. */
 const LISTED = 10;
 
-const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
+const answer = (data: unknown) => prometheusResponse(JSON.stringify(data));
 
 /**
  * Prometheus' endpoints about its own state. They are empty where this system has no equivalent, such as scrape

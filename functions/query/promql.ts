@@ -9,8 +9,13 @@ import type {
 } from '../../shared/http/contract/promql';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
-import { metricJson, prometheusAnswer, queryAnswer, truncate } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import {
+  metricJson,
+  prometheusResponse,
+  queryResponse,
+  truncate,
+} from '../../shared/http/prometheus-response';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/function-metrics';
 import { countUnits } from '../../shared/platform/units';
@@ -75,7 +80,7 @@ async function answerQuery(
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
   const explanation = usedUnits && explain(store.readings, usedUnits());
-  const answer = queryAnswer(result, limit, atMs, times, explanation);
+  const answer = queryResponse(result, limit, atMs, times, explanation);
   const range = {
     fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
     toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
@@ -159,13 +164,13 @@ async function series(tenant: Tenant, query: Browsing) {
   return browseView(tenant, query, (view) => {
     const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncate(found, query.limit);
-    return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
+    return prometheusResponse(`[${kept.map(metricJson).join(',')}]`, { warnings });
   });
 }
 
 function answerNames(names: readonly string[], limit: number | undefined) {
   const { kept, warnings } = truncate([...names].sort(compareBytes), limit);
-  return prometheusAnswer(JSON.stringify(kept), { warnings });
+  return prometheusResponse(JSON.stringify(kept), { warnings });
 }
 
 async function labels(tenant: Tenant, query: Browsing) {
@@ -193,16 +198,16 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
   // List exactly one entry for each family, because an empty list would break Grafana.
   const { kept } = truncate(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
-  return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));
+  return prometheusResponse(JSON.stringify(Object.fromEntries(entries)));
 }
 
-const exemplars = async () => prometheusAnswer('[]');
+const exemplars = async () => prometheusResponse('[]');
 
 const format = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
-  prometheusAnswer(JSON.stringify(prettyPromql(parsePromql(query))));
+  prometheusResponse(JSON.stringify(prettyPromql(parsePromql(query))));
 
 const parse = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
-  prometheusAnswer(JSON.stringify(syntaxJson(parsePromql(query))));
+  prometheusResponse(JSON.stringify(syntaxJson(parsePromql(query))));
 
 /** Prometheus' API. Series, names and values are read from the tenant's index, without reading samples. */
 export const promqlHandlers: RouteHandlers = {

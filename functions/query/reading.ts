@@ -26,7 +26,7 @@ const MAX_VALUES = 100_000;
  * @returns ms
  * @throws {HttpError} 400 when the range ends before it begins
  */
-export function askedRange({ from, to }: { readonly from: number; readonly to: number }): TimeRange {
+export function requestedRange({ from, to }: { readonly from: number; readonly to: number }): TimeRange {
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
   return { fromMs: from * 1000, toMs: to * 1000 };
 }

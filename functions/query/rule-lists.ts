@@ -12,8 +12,8 @@ import { formatFloat } from '../../shared/alerting/template/format';
 import type { rulesQuery } from '../../shared/http/contract/rules';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
-import { prometheusAnswer } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import { prometheusResponse } from '../../shared/http/prometheus-response';
 import { type Labels, labelsOf } from '../../shared/model/labels';
 import { seriesTest } from '../../shared/model/matcher';
 import { PromqlError } from '../../shared/promql/errors';
@@ -39,7 +39,7 @@ export const ruleListHandlers: RouteHandlers = {
     const activeAlertmanagers = alertmanagers.map(({ url }) => ({
       url: `${url.replace(/\/$/, '')}/api/v2/alerts`,
     }));
-    return prometheusAnswer(JSON.stringify({ activeAlertmanagers, droppedAlertmanagers: [] }));
+    return prometheusResponse(JSON.stringify({ activeAlertmanagers, droppedAlertmanagers: [] }));
   },
 
   'GET /prometheus/api/v1/alerts': async ({ tenant }) => {
@@ -48,7 +48,7 @@ export const ruleListHandlers: RouteHandlers = {
       .flatMap(({ rules }) => rules.flatMap(({ alerts }) => alerts))
       .filter(isActive)
       .map(viewOf);
-    return prometheusAnswer(JSON.stringify({ alerts }));
+    return prometheusResponse(JSON.stringify({ alerts }));
   },
 };
 
@@ -80,7 +80,7 @@ async function rules(tenant: Tenant, query: RulesQuery) {
   const from = token ? groups.findIndex((each) => each.token === token) : 0;
   if (from < 0) throw invalidParameter('group_next_token', 'invalid group_next_token: no such group');
   const next = limit === undefined ? undefined : groups[from + limit];
-  return prometheusAnswer(
+  return prometheusResponse(
     JSON.stringify({
       groups: groups.slice(from, limit === undefined ? undefined : from + limit).map(({ view }) => view),
       ...(next && { groupNextToken: next.token }),

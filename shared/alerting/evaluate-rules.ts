@@ -11,7 +11,7 @@ import {
   expectReads,
   planRuleGroup,
 } from './advance-rule-group';
-import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from './evaluation';
+import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from './evaluation';
 import { batchSize } from './evaluator-store';
 import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
@@ -40,7 +40,7 @@ export interface RuleInputs extends SampleInputs {
 export async function evaluateRules(
   inputs: RuleInputs,
   request: EvaluationRequest,
-): Promise<EvaluationAnswer> {
+): Promise<EvaluationResponse> {
   const invocation = new Invocation(inputs);
   const tellingOf = perTenant((tenant) => readTelling(inputs, tenant, request.nowMs));
   const loaded = new Map<TaskRef, FoundTask>();

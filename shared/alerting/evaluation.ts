@@ -60,7 +60,7 @@ export interface EvaluatedTask {
 }
 
 /** One result for each task of the request, except tasks for which no time was left. */
-export type EvaluationAnswer = readonly TaskEvaluation[];
+export type EvaluationResponse = readonly TaskEvaluation[];
 
 /** What a run of the evaluator did. */
 export interface RunReport {

@@ -5,8 +5,8 @@ import type { Tenant, Tenants } from '../tenancy/tenants';
 import { dueTicks, type EvaluationTime } from './due-ticks';
 import type {
   EvaluatedTask,
-  EvaluationAnswer,
   EvaluationRequest,
+  EvaluationResponse,
   RunReport,
   TaskEvaluation,
 } from './evaluation';
@@ -24,7 +24,7 @@ export interface EvaluatorDependencies {
    *
    * @param timeMs time after which the answer is no longer awaited
    */
-  readonly evaluate: (request: EvaluationRequest, timeMs: number) => Promise<EvaluationAnswer>;
+  readonly evaluate: (request: EvaluationRequest, timeMs: number) => Promise<EvaluationResponse>;
   /**
    * Puts samples into the stream.
    *
@@ -268,7 +268,7 @@ class Pass {
   private async ask(
     tasks: readonly IndexedTask[],
     time: EvaluationTime,
-  ): Promise<EvaluationAnswer | undefined> {
+  ): Promise<EvaluationResponse | undefined> {
     try {
       const request = {
         ...time,

@@ -6,7 +6,7 @@ import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
-import type { EvaluatedTask, EvaluationAnswer, Outcome, TaskEvaluation, TaskRef } from './evaluation';
+import type { EvaluatedTask, EvaluationResponse, Outcome, TaskEvaluation, TaskRef } from './evaluation';
 import type { EventBatch, NotificationBatch } from './notification';
 import { bodiesOf } from './result-bodies';
 import { encodeJson } from './task-states';
@@ -81,7 +81,7 @@ export class Invocation {
   async evaluate(
     tasks: readonly TaskRef[],
     find: (ref: TaskRef) => Promise<FoundTask>,
-  ): Promise<EvaluationAnswer> {
+  ): Promise<EvaluationResponse> {
     const answer: TaskEvaluation[] = [];
     const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
     const left = new Map(

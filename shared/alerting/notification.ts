@@ -64,7 +64,7 @@ export function isEventBatch(batch: NotificationBatch | EventBatch): batch is Ev
 }
 
 /** A firing alert, as last reported to receivers. */
-export type ToldAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
+export type ReportedAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
 
 /** How to notify a tenant's receivers. */
 export interface Telling {
@@ -79,7 +79,7 @@ export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] }
 export interface Transitions {
   readonly notifications: readonly Notification[];
   /** The firing alerts that receivers know of after these notifications. */
-  readonly told: readonly ToldAlert[];
+  readonly told: readonly ReportedAlert[];
 }
 
 /**
@@ -93,7 +93,7 @@ export interface Transitions {
  */
 export function transitionsOf(
   rule: { readonly id: string; readonly expr: string },
-  told: readonly ToldAlert[],
+  told: readonly ReportedAlert[],
   alerts: readonly Alert[] | undefined,
   { tickMs, beforeMs = tickMs }: { readonly tickMs: number; readonly beforeMs?: number | undefined },
   { isSilenced, repeatsMs }: Telling = PLAIN_TELLING,
@@ -102,7 +102,7 @@ export function transitionsOf(
   const now = new Map((alerts ?? []).map((alert) => [labelsKey(alert.labels), alert]));
   const before = new Map(told.map((each) => [labelsKey(each.labels), each]));
   const notifications: Notification[] = [];
-  const next: ToldAlert[] = [];
+  const next: ReportedAlert[] = [];
   const heldBack = new Set<string>();
   for (const [key, each] of before) {
     const alert = now.get(key);

@@ -1,4 +1,4 @@
-import { exchangeOutside, type OutsideAnswer } from '../platform/outside';
+import { exchangeOutside, type OutsideResponse } from '../platform/outside';
 import { requirePublicHost } from '../platform/public-address';
 
 /** A receiver did not accept a request. */
@@ -63,7 +63,7 @@ async function exchange(
   authorization: string | undefined,
   allowsPrivate: boolean,
   timeoutMs: number,
-): Promise<OutsideAnswer> {
+): Promise<OutsideResponse> {
   if (!allowsPrivate) {
     requirePublicHost(url);
     if (url.protocol !== 'https:') throw new Error('the URL must begin with https://');

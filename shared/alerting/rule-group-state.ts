@@ -1,6 +1,6 @@
 import { nameOf } from './evaluate-rule';
 import { NEW_RULE_STATE, type RuleState } from './evaluate-rule-group';
-import type { ToldAlert } from './notification';
+import type { ReportedAlert } from './notification';
 import type { Rule, RuleGroup } from './rule-document';
 
 /** State of a rule after the last evaluated tick. */
@@ -13,7 +13,7 @@ export interface StoredRule extends RuleState {
    */
   readonly expr: string;
   /** The rule's alerts, as last reported to receivers. */
-  readonly told: readonly ToldAlert[];
+  readonly told: readonly ReportedAlert[];
 }
 
 /** State of a rule group after its last evaluated tick. */

@@ -35,7 +35,7 @@ export interface ArchivedChunk extends ByteRange {
 }
 
 /** Whether a chunk may have samples of the selection. */
-export function isAsked(
+export function isRequested(
   { group, minTimestamp, maxTimestamp }: Pick<ArchivedChunk, 'group' | 'minTimestamp' | 'maxTimestamp'>,
   { groups, range }: Selection,
 ): boolean {

@@ -15,7 +15,7 @@ import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concu
 import { bucketKeys } from '../platform/keys';
 import { getObject } from '../platform/object-body';
 import type { ListedSource } from './archive-directory';
-import { type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
+import { type ByteRange, CorruptArchiveError, isRequested } from './archive-format';
 import { fetchMerged } from './merged-ranges';
 import { OBJECT_HEADERS, ObjectUpload } from './object-upload';
 import { type ArchiveReader, openArchiveObject, readListed } from './parquet-reader';
@@ -123,7 +123,7 @@ export class ColdTier {
     limit: Limiter,
   ): Promise<LocatedBlock[]> {
     const slice = (range: ByteRange) => this.sliceTogether(key, etag, range, limit);
-    const asked = chunks.filter(({ chunk }) => isAsked(chunk, selection));
+    const asked = chunks.filter(({ chunk }) => isRequested(chunk, selection));
     const found = await Promise.all(
       asked.map((listed) => {
         const { minTimestamp, maxTimestamp } = listed.chunk;

@@ -2,7 +2,7 @@ import type { Day } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { ListedSource } from './archive-directory';
-import { isAsked } from './archive-format';
+import { isRequested } from './archive-format';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
 /** Maximum number of requests in progress for objects, and also for the ranges of one object. */
@@ -54,7 +54,7 @@ async function readByIndex(
   const object = await cold.openTogether(key, limit);
   if (object === undefined) throw new ObjectGoneError(`${key} was removed after the manifest was read`);
   const { reader } = object;
-  const asked = reader.chunks.filter((chunk) => isAsked(chunk, selection));
+  const asked = reader.chunks.filter((chunk) => isRequested(chunk, selection));
   const blocks = await mapLimited(asked, PARALLEL, (chunk) => limit(() => reader.read(chunk, selection)));
   return blocks.filter((block) => block !== undefined);
 }

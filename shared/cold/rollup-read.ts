@@ -7,7 +7,7 @@ import type { GrainTimes, RolledColumn } from './rollup-grains';
 import { readRollup } from './rollup-object';
 
 /** A source's entry for a rollup object, and the time ranges to read from it. */
-export interface AskedRollup {
+export interface RequestedRollup {
   readonly source: RolledSource;
   /** Half-open, ascending, and not adjacent. */
   readonly ranges: readonly TimeRange[];
@@ -26,7 +26,7 @@ export interface ReadPlace {
 const PARALLEL = 32;
 
 export interface RolledObject {
-  readonly asked: AskedRollup;
+  readonly asked: RequestedRollup;
   /** The grains of series, with their positions. A series that changed its group occurs twice. */
   readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
   readonly place: string;
@@ -41,7 +41,7 @@ export interface RolledObject {
  */
 export function readObjects(
   cold: ColdTier,
-  asked: readonly AskedRollup[],
+  asked: readonly RequestedRollup[],
   { wanted, groups, layouts }: Selection,
   columnsOf: (times: GrainTimes) => readonly RolledColumn[],
 ): Promise<RolledObject[]> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { SNSClient } from '@aws-sdk/client-sns';
-import type { EvaluationAnswer } from '../alerting/evaluation';
+import type { EvaluationResponse } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
 import { EvaluatorStore } from '../alerting/evaluator-store';
 import { quietOf } from '../alerting/ingest-quiet';
@@ -105,7 +105,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
             },
             request,
           )
-        : invoke<EvaluationAnswer>(lambda, query, { evaluate: request }, timeMs),
+        : invoke<EvaluationResponse>(lambda, query, { evaluate: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.consumerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,

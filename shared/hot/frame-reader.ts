@@ -12,13 +12,13 @@ import { HotKeys } from './hot-keys';
 import type { PartitionState } from './partition-marks';
 import {
   ANY_TIME,
-  type AskedGroup,
-  type AskedList,
   argumentsOf,
   type ColumnPick,
   type FoundList,
   type LeftWindows,
   type ReadReply,
+  type RequestedGroup,
+  type RequestedList,
   replyOf,
 } from './read-call';
 import type { ScriptedClient } from './scripts';
@@ -80,16 +80,16 @@ const LATER_MS = 5 * 60_000;
 const ENTRY_BYTES = 600;
 
 /** A window that a call requests. */
-interface AskedWindow extends AskedList {
+interface RequestedWindow extends RequestedList {
   readonly cacheKey: string;
   readonly known: CachedFrames | undefined;
 }
 
 /** A group that a call requests. */
-interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
+interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /** Returns the id that the mark had when the first of the cached frames were read; '' if none are cached. */
-function markIdOf(asked: readonly AskedWindows[]): string {
+function markIdOf(asked: readonly RequestedWindows[]): string {
   for (const { lists } of asked) for (const { known } of lists) if (known !== undefined) return known.markId;
   return '';
 }
@@ -151,7 +151,7 @@ export class FrameReader {
     keys: HotKeys,
     queries: readonly GroupQuery[],
   ): Promise<GroupWindows[]> {
-    const asked = queries.map((query) => this.askedOf(keys, query));
+    const asked = queries.map((query) => this.requestOf(keys, query));
     const markId = markIdOf(asked);
     const [names, args] = argumentsOf(keys.mark, markId, asked);
     const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
@@ -164,7 +164,7 @@ export class FrameReader {
     }));
   }
 
-  private askedOf(keys: HotKeys, query: GroupQuery): AskedWindows {
+  private requestOf(keys: HotKeys, query: GroupQuery): RequestedWindows {
     const { group, windows, range, picks, picksKey } = query;
     let { cachedFromMs } = query;
     const lists = windows.map((start) => {
@@ -187,8 +187,8 @@ export class FrameReader {
 
   /** Returns the frames of a window: the cached frames, then those of the reply. */
   private framesOf(
-    { cachedFromMs }: AskedWindows,
-    { start, name, cacheKey, known }: AskedWindow,
+    { cachedFromMs }: RequestedWindows,
+    { start, name, cacheKey, known }: RequestedWindow,
     { count, leftOut, bytes, picked }: FoundList,
     { markId, left }: ReadReply,
   ): WindowFrames | undefined {

@@ -5,7 +5,7 @@ import { mapLimited } from '../platform/concurrency';
 import { fullnessOf } from './fullness';
 import { HotKeys } from './hot-keys';
 import type { ScriptedClient } from './scripts';
-import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
+import { type PrimaryReply, primariesOf, type Topology } from './topology';
 
 /** Number of primaries that are asked at the same time. */
 const NODES_AT_ONCE = 4;
@@ -41,7 +41,7 @@ export class HotNodes {
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
-    const ask = async (node: Redis, cluster?: string): Promise<PrimaryAnswer> => {
+    const ask = async (node: Redis, cluster?: string): Promise<PrimaryReply> => {
       const [info, nodes] = await Promise.all([
         node.info('replication', 'server'),
         node.cluster('NODES') as Promise<string>,

@@ -34,7 +34,7 @@ const COLUMNS_A_COST = 8;
 export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
 /** The frames of a group-window. */
-export interface AskedList {
+export interface RequestedList {
   /** Start of the window, ms. */
   readonly start: number;
   readonly name: string;
@@ -42,7 +42,7 @@ export interface AskedList {
   readonly known: { readonly count: number; readonly markId: string } | undefined;
 }
 
-export interface AskedGroup<List extends AskedList = AskedList> {
+export interface RequestedGroup<List extends RequestedList = RequestedList> {
   /** Key of the set of the group's windows. */
   readonly name: string;
   /** The wanted timestamps; undefined for all. */
@@ -77,7 +77,7 @@ export interface ReadReply {
 export function argumentsOf(
   mark: string,
   markId: string,
-  groups: readonly AskedGroup[],
+  groups: readonly RequestedGroup[],
 ): [names: string[], args: (string | number)[]] {
   const names = [mark];
   // Make one argument for each group: the client is slow with many small arguments, and five times slower with buffers.
@@ -102,7 +102,7 @@ export function argumentsOf(
 /** Decodes the reply to a call for `groups`. */
 export function replyOf(
   [mark, loss, left, markId, ...rest]: GroupsReply,
-  groups: readonly AskedGroup[],
+  groups: readonly RequestedGroup[],
 ): ReadReply {
   const found: ReadReply['groups'][number][] = [];
   for (let at = 0; at < rest.length; ) {

@@ -1,7 +1,7 @@
 import { NO_NODE } from './mark-script';
 
 /** A primary's replies to questions about itself and its cluster. */
-export interface PrimaryAnswer {
+export interface PrimaryReply {
   /** Reply to `INFO`, with the sections `replication` and `server`; '' if the node did not answer. */
   readonly info: string;
   /** Reply to `CLUSTER NODES`; '' if the store is not a cluster. */
@@ -27,7 +27,7 @@ export interface PrimaryState {
   readonly isOpen: boolean;
   /**
    * Number of messages about failed nodes, and of requests for votes, that the primary's process has sent and received.
-   * Undefined if the store is not a cluster, or if {@link PrimaryAnswer.cluster} is absent.
+   * Undefined if the store is not a cluster, or if {@link PrimaryReply.cluster} is absent.
    */
   readonly failures?: number;
 }
@@ -70,7 +70,7 @@ interface NodeLine {
  * @returns the topology, and in `unasked` the addresses of primaries that other nodes mention but that gave no answer
  */
 export function primariesOf(
-  answers: readonly PrimaryAnswer[],
+  answers: readonly PrimaryReply[],
 ): Topology & { readonly unasked: readonly NodeAddress[] } {
   const primaries: PrimaryState[] = [];
   const texts: string[] = [];

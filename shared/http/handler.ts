@@ -10,7 +10,7 @@ import type { Tenant, Tenants } from '../tenancy/tenants';
 import { keyOf } from './credentials';
 import { failureOf } from './failure';
 import {
-  fitAnswer,
+  fitResponse,
   HttpError,
   jsonBody,
   parametersOf,
@@ -114,7 +114,7 @@ async function answerRoute(
           ),
         charge,
       };
-      return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
+      return fitResponse(await handle(request as never), event.headers['accept-encoding']);
     };
     if (tenant === undefined) return await answer(undefined);
     const work =

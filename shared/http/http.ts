@@ -88,7 +88,7 @@ export const MAX_ANSWER = 32_000_000;
  *
  * @throws {HttpError} 413 when the answer still exceeds Lambda's limit
  */
-export function fitAnswer(
+export function fitResponse(
   answer: APIGatewayProxyStructuredResultV2,
   acceptEncoding: string | undefined,
 ): APIGatewayProxyStructuredResultV2 {

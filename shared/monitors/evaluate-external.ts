@@ -1,4 +1,4 @@
-import type { EvaluationAnswer, EvaluationRequest, Outcome, TaskRef } from '../alerting/evaluation';
+import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from '../alerting/evaluation';
 import { failedOutcome, perTenant } from '../alerting/invocation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
@@ -37,7 +37,7 @@ type DueExternal = DueMonitor & {
 export async function evaluateExternal(
   stores: ExternalStores,
   { tasks, nowMs }: EvaluationRequest,
-): Promise<EvaluationAnswer> {
+): Promise<EvaluationResponse> {
   const viewFor = perTenant((tenant) => viewOf(stores, tenant, nowMs));
   const found = await mapLimited(tasks, PARALLEL, (ref) =>
     findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failedOutcome(ref, error)),

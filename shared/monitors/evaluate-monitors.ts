@@ -1,5 +1,5 @@
 import { RuleError } from '../alerting/evaluate-rule';
-import type { EvaluationAnswer, EvaluationRequest, Outcome } from '../alerting/evaluation';
+import type { EvaluationRequest, EvaluationResponse, Outcome } from '../alerting/evaluation';
 import { IncompleteError } from '../alerting/instant-vector';
 import { Invocation, perTenant, type SampleInputs } from '../alerting/invocation';
 import type { Id } from '../model/id';
@@ -39,7 +39,7 @@ export interface MonitorStores extends MonitorDocuments, SampleInputs {
 export async function evaluateMonitors(
   stores: MonitorStores,
   request: EvaluationRequest,
-): Promise<EvaluationAnswer> {
+): Promise<EvaluationResponse> {
   const invocation = new Invocation(stores);
   const viewFor = perTenant((tenant) => viewOf(stores, tenant, request.nowMs, invocation));
   return invocation.evaluate(request.tasks, async (ref) => {

@@ -1,4 +1,4 @@
-import { exchangeOutside, type OutsideAnswer } from '../platform/outside';
+import { exchangeOutside, type OutsideResponse } from '../platform/outside';
 import type { MonitorOf } from './monitor';
 
 /** The request that a monitor of an external URL describes. */
@@ -70,7 +70,7 @@ async function follow(
   request: ProbeRequest,
   allowsPrivate: boolean,
   signal: AbortSignal,
-): Promise<{ readonly answer: OutsideAnswer; readonly certificateEndsMs?: number }> {
+): Promise<{ readonly answer: OutsideResponse; readonly certificateEndsMs?: number }> {
   let url = new URL(request.url);
   let method: string = request.method ?? 'GET';
   let body = request.requestBody ? Buffer.from(request.requestBody) : undefined;

@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { HttpHandlerOptions } from '@smithy/core/protocols';
-import { type DirectAnswer, DirectRequests, errorNameOf } from './direct-request';
+import { DirectRequests, type DirectResponse, errorNameOf } from './direct-request';
 
 /** Constructors of the commands that a client calls directly, by name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
@@ -91,7 +91,7 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
  * Decodes the output of a call, or the error that a write's condition does not hold. Returns undefined if the call has
  * failed.
  */
-function outputOf({ status, body }: DirectAnswer): object | undefined {
+function outputOf({ status, body }: DirectResponse): object | undefined {
   if (status === 200)
     return fromWire(
       JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')) as object,

@@ -1,5 +1,5 @@
 import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
-import { type DirectAnswer, DirectRequests } from './direct-request';
+import { DirectRequests, type DirectResponse } from './direct-request';
 import { encodeRfc3986 } from './signature';
 import { use } from './units';
 
@@ -43,7 +43,7 @@ export function getDirectly(client: S3Client): S3Client {
   return client;
 }
 
-function outputOf({ status, headers, body }: DirectAnswer): Partial<GetObjectCommandOutput> | undefined {
+function outputOf({ status, headers, body }: DirectResponse): Partial<GetObjectCommandOutput> | undefined {
   if (status !== 200 && status !== 206) return undefined;
   const { etag, 'content-range': ContentRange } = headers;
   const Body = { transformToByteArray: async () => body };

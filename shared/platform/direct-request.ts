@@ -31,7 +31,7 @@ export interface DirectRequest {
   readonly abortSignal?: HttpHandlerOptions['abortSignal'];
 }
 
-export interface DirectAnswer {
+export interface DirectResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
@@ -68,10 +68,10 @@ export class DirectRequests {
    */
   async send<Output>(
     { method, path, headers, body, bucket, abortSignal }: DirectRequest,
-    read: (answer: DirectAnswer) => Output | undefined,
+    read: (answer: DirectResponse) => Output | undefined,
   ): Promise<Output | undefined> {
     const { config } = this.client;
-    let answer: DirectAnswer | undefined;
+    let answer: DirectResponse | undefined;
     try {
       const found = this.origins.get(bucket) ?? this.findOrigin(bucket);
       this.origins.set(bucket, found);
@@ -120,7 +120,7 @@ export class DirectRequests {
   }
 }
 
-function isThrottled({ status, body }: DirectAnswer): boolean {
+function isThrottled({ status, body }: DirectResponse): boolean {
   const name = errorNameOf(body);
   return isThrottlingError({ name, message: '', $fault: 'client', $metadata: { httpStatusCode: status } });
 }

@@ -22,7 +22,7 @@ export interface OutsideExchange {
   readonly verifiesCertificate?: boolean;
 }
 
-export interface OutsideAnswer {
+export interface OutsideResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** The body, up to `maxBytes`. */
@@ -39,12 +39,12 @@ export interface OutsideAnswer {
  *
  * @throws {Error} if there is no answer, or the address is not public
  */
-export async function exchangeOutside(exchange: OutsideExchange): Promise<OutsideAnswer> {
+export async function exchangeOutside(exchange: OutsideExchange): Promise<OutsideResponse> {
   const { url, method, headers, body, signal, allowsPrivate, maxBytes } = exchange;
   const { family = 0, verifiesCertificate = true } = exchange;
   if (!allowsPrivate) requirePublicHost(url);
   return new Promise((resolve, reject) => {
-    let answer: Pick<OutsideAnswer, 'status' | 'headers' | 'certificateEndsMs'> | undefined;
+    let answer: Pick<OutsideResponse, 'status' | 'headers' | 'certificateEndsMs'> | undefined;
     const chunks: Buffer[] = [];
     let isWhole = false;
     let failure: Error | undefined;

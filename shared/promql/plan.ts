@@ -2,7 +2,7 @@ import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
 import { durationMs, type QueryTimes } from './durations';
 import { grainEndMs, grainStartMs, ROLLUP_USES, SELECTOR_USE } from './grains';
-import type { AskedGrains, RollupUse } from './store';
+import type { RequestedGrains, RollupUse } from './store';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
 import type { Steps } from './vectors';
 
@@ -70,7 +70,7 @@ export interface PlannedSelect {
   readonly selector: Selector;
   readonly range: TimeRange;
   /** The grains that may replace samples. */
-  readonly grains?: AskedGrains;
+  readonly grains?: RequestedGrains;
   /** The reason why the selector reads rollups or samples, for `explain=1`. */
   readonly why: string;
 }

@@ -5,7 +5,7 @@ import { Evaluator, Remarks, type SampleCounts, timesOf } from './evaluator';
 import { UnprovenSumError } from './grains';
 import { parsePromql } from './parser';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
-import type { AskedGrains, SampleColumns, SampleStore } from './store';
+import type { RequestedGrains, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
@@ -279,7 +279,7 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  readonly grains?: AskedGrains | undefined;
+  readonly grains?: RequestedGrains | undefined;
   readonly why: string;
 }
 

@@ -37,7 +37,7 @@ export interface SampleColumns {
 export type RollupUse = 'count' | 'sum' | 'min' | 'max' | 'first' | 'last' | 'difference' | 'increase';
 
 /** Aligned grains of time that may replace samples. */
-export interface AskedGrains {
+export interface RequestedGrains {
   readonly grainMs: number;
   readonly use: RollupUse;
   /**
@@ -65,7 +65,7 @@ export interface SampleStore {
   select(
     matchers: readonly Matcher[],
     range: TimeRange,
-    grains?: AskedGrains,
+    grains?: RequestedGrains,
     why?: string,
   ): Promise<SelectedSamples>;
 }

@@ -2,7 +2,7 @@ import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, daysIn, type PartitionRef, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import type { AskedGrains } from '../promql/store';
+import type { RequestedGrains } from '../promql/store';
 
 /** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {
@@ -90,7 +90,7 @@ export function planShown(
 export function stepGrains(
   stepMs: number | undefined,
   aggregate: Aggregate = 'avg',
-): AskedGrains | undefined {
+): RequestedGrains | undefined {
   const grainMs = stepMs === undefined ? undefined : storedGrainMs(stepMs);
   if (grainMs === undefined) return undefined;
   return { grainMs, use: aggregate === 'avg' ? 'sum' : aggregate, windows: 'steps' };

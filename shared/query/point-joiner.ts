@@ -1,4 +1,4 @@
-import { type AskedGrains, firstFrom, type SampleColumns, withoutStale } from '../promql/store';
+import { firstFrom, type RequestedGrains, type SampleColumns, withoutStale } from '../promql/store';
 import { withJoined } from './find-series';
 import type { Points } from './rolled-points';
 import type { SourceBlock } from './select';
@@ -10,7 +10,7 @@ import type { SourceBlock } from './select';
  */
 export function seriesOf(
   { block, layout, joined, points }: SourceBlock,
-  grains?: AskedGrains,
+  grains?: RequestedGrains,
 ): SampleColumns[] {
   const { timestamps, columns } = block;
   const joiner = grains && new PointJoiner(grains);
@@ -42,7 +42,7 @@ interface Order {
 export class PointJoiner {
   private order: Order | undefined;
 
-  constructor(private readonly grains: Pick<AskedGrains, 'use' | 'windows'>) {}
+  constructor(private readonly grains: Pick<RequestedGrains, 'use' | 'windows'>) {}
 
   /**
    * @param samples may have stale markers. The joiner keeps the markers in steps and for the uses `last` and

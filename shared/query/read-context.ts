@@ -11,7 +11,7 @@ import type { Layout } from '../model/layout';
 import { type Day, type GroupId, type PartitionRef, partitionOf, partitionsOn } from '../model/placement';
 import type { Selection, TimeRange } from '../model/selection';
 import type { Limiter } from '../platform/concurrency';
-import type { AskedGrains } from '../promql/store';
+import type { RequestedGrains } from '../promql/store';
 import type { Imports } from '../recovery/imports';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
@@ -49,7 +49,7 @@ export interface SourceRead extends Whereabouts {
   /** Bounds how many reads go beyond memory at the same time. */
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
-  readonly grains?: AskedGrains | undefined;
+  readonly grains?: RequestedGrains | undefined;
   /** The counters of expected samples, one for each of the requests that this read answers. */
   readonly expected: readonly ExpectedSamples[];
 }
@@ -68,7 +68,7 @@ function contextOf(
   tenant: Tenant,
   { id: homeId, groups, layouts, picks }: HomeGroups,
   asked: SourceRead,
-  grains: AskedGrains | undefined,
+  grains: RequestedGrains | undefined,
 ): ReadContext {
   const { wanted, deletions, windowLengthsMs } = asked;
   // Clients may request a range from time 0. Skip the days before the source's first sample.
@@ -110,7 +110,7 @@ export interface ReadContext {
   /** Deletions of the wanted series that overlap the range. */
   readonly tombstones: readonly Tombstone[];
   /** Undefined if no rollups can be used. */
-  readonly grains: AskedGrains | undefined;
+  readonly grains: RequestedGrains | undefined;
   readonly days: readonly DayPlan[];
 }
 

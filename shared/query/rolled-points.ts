@@ -6,7 +6,7 @@ import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
 import { SharedTimes } from '../model/shared-times';
 import { grainStartMs } from '../promql/grains';
-import { type AskedGrains, firstFrom, type RollupUse, type SampleColumns } from '../promql/store';
+import { firstFrom, type RequestedGrains, type RollupUse, type SampleColumns } from '../promql/store';
 
 /** Points of a series, ascending. Series whose grains have the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;
@@ -27,7 +27,10 @@ const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atSt
 };
 
 /** Returns a function that selects the columns to read, by the times of a series' grains. */
-export function columnsFor({ use, windows }: AskedGrains): (times: GrainTimes) => readonly RolledColumn[] {
+export function columnsFor({
+  use,
+  windows,
+}: RequestedGrains): (times: GrainTimes) => readonly RolledColumn[] {
   const [always, atStart] = COLUMNS[use];
   const all = [...always, ...atStart];
   return ({ firsts }) => (windows === 'exact' && firsts.includes(0) ? all : always);
@@ -50,7 +53,7 @@ export interface RolledPoints {
  */
 export function pointsOf(
   objects: readonly RolledObject[],
-  asked: AskedGrains,
+  asked: RequestedGrains,
   seriesCount: number,
 ): RolledPoints {
   const unproven = unprovenDays(objects, asked);
@@ -84,7 +87,10 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
 const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
-function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs }: AskedGrains): Set<number> {
+function unprovenDays(
+  objects: readonly RolledObject[],
+  { use, windows, grainMs }: RequestedGrains,
+): Set<number> {
   const unproven = new Set<number>();
   if (windows === 'steps') return unproven;
   const needsFirst = windows === 'exact' && HAS_FIRST.has(use);
@@ -145,7 +151,7 @@ function planPoints(
   { starts, counts, firsts, restFirsts, lasts }: GrainTimes,
   ranges: readonly TimeRange[],
   unproven: ReadonlySet<number>,
-  { grainMs, use, windows }: AskedGrains,
+  { grainMs, use, windows }: RequestedGrains,
 ): PointPlan {
   const hasFirst = HAS_FIRST.has(use);
   const cuts = ranges.map((range) => ({ range, grains: grainsIn(starts, range, grainMs) }));

@@ -2,17 +2,17 @@ import type { Tombstone } from '../codec';
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import type { RolledSource } from '../cold/rollup-directory';
 import { groupDays } from '../cold/rollup-format';
-import type { AskedRollup } from '../cold/rollup-read';
+import type { RequestedRollup } from '../cold/rollup-read';
 import { deletionsKey, spanOf } from '../cold/rollup-span';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import type { AskedGrains } from '../promql/store';
+import type { RequestedGrains } from '../promql/store';
 
 /** What is known about a read before it reads the archive. */
 export interface RollupFacts {
-  readonly grains: Pick<AskedGrains, 'grainMs' | 'windows'>;
+  readonly grains: Pick<RequestedGrains, 'grainMs' | 'windows'>;
   readonly range: TimeRange;
   /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
@@ -29,7 +29,7 @@ export interface RollupFacts {
 }
 
 /** The part of a rollup object to read. */
-export interface RollupPlan extends AskedRollup {
+export interface RollupPlan extends RequestedRollup {
   /** Number of days that the ranges touch, including days of which the read wants only a part. */
   readonly days: number;
 }

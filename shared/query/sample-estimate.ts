@@ -1,5 +1,5 @@
 import { type Block, sampleCount } from '../codec';
-import { isAsked } from '../cold/archive-format';
+import { isRequested } from '../cold/archive-format';
 import { countListed } from '../cold/parquet-reader';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -27,7 +27,7 @@ export function estimateSamples(
     if (entry?.key !== key) continue;
     for (const listed of entry.chunks) {
       const { chunk } = listed;
-      if (!isAsked(chunk, selection)) continue;
+      if (!isRequested(chunk, selection)) continue;
       if (!columns.has(chunk.layout)) columns.set(chunk.layout, columnsOf(chunk.layout, selection));
       count += countListed(listed, columns.get(chunk.layout)!, range);
     }

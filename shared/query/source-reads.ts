@@ -6,7 +6,7 @@ import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
 import { anyLimiter, Batches, type Limiter, limiter } from '../platform/concurrency';
-import type { AskedGrains } from '../promql/store';
+import type { RequestedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { joinReports, type Reading, readSource } from './read';
 import { ExpectedSamples, type ReadBudget } from './read-budget';
@@ -40,7 +40,7 @@ export interface ReadOptions {
    */
   readonly allowsMissing?: boolean | undefined;
   /** Rollups from which days may come as points. */
-  readonly grains?: AskedGrains | undefined;
+  readonly grains?: RequestedGrains | undefined;
   readonly budget: ReadBudget;
   /** The selector that found the series, for errors. */
   readonly matchers: readonly Matcher[];

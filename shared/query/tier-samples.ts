@@ -1,7 +1,7 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { AskedGrains, SampleStore, SelectedSamples } from '../promql/store';
+import type { RequestedGrains, SampleStore, SelectedSamples } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';
@@ -14,7 +14,7 @@ import type { Querier, Selected } from './select';
 export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds' | 'tiers'> {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
-  readonly grains: AskedGrains | undefined;
+  readonly grains: RequestedGrains | undefined;
   /** The reason why rollups or samples were read. */
   readonly why: string;
   readonly series: number;
@@ -46,7 +46,7 @@ export class TierSamples implements SampleStore {
   async select(
     matchers: readonly Matcher[],
     range: TimeRange,
-    grains?: AskedGrains,
+    grains?: RequestedGrains,
     why = '',
   ): Promise<SelectedSamples> {
     try {
@@ -59,7 +59,7 @@ export class TierSamples implements SampleStore {
   private async selectWithin(
     matchers: readonly Matcher[],
     range: TimeRange,
-    grains: AskedGrains | undefined,
+    grains: RequestedGrains | undefined,
     why: string,
   ): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);

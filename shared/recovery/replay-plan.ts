@@ -42,10 +42,10 @@ const RECENT_MS = 4 * 3_600_000;
 export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): TimeRange | undefined {
   const running = replay?.state === 'running' ? replay : undefined;
   const isCovered = !loss?.isOpen || (running !== undefined && repairs(running, loss));
-  const isAskedCovered =
+  const isRequestCovered =
     asked === undefined ||
     (running !== undefined && running.fromMs <= asked.fromMs && running.toMs >= asked.toMs);
-  if (isCovered && isAskedCovered) return undefined;
+  if (isCovered && isRequestCovered) return undefined;
   const isRecent = replay?.endedMs === undefined || nowMs - replay.endedMs < RECENT_MS;
   const earlier = running ?? (!isCovered && isRecent ? replay : undefined);
   const starts = [loss?.isOpen ? loss : undefined, asked, earlier].map((range) => range?.fromMs ?? Infinity);

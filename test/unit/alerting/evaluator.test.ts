@@ -1,4 +1,4 @@
-import type { EvaluationAnswer, TaskEvaluation } from '../../../shared/alerting/evaluation';
+import type { EvaluationResponse, TaskEvaluation } from '../../../shared/alerting/evaluation';
 import {
   type EvaluatorDependencies,
   planInvocations,
@@ -47,7 +47,7 @@ function evaluator(groups: readonly IndexedTask[], overrides: Partial<EvaluatorD
       },
     },
     tenants: { get: async (name) => ({ id: `id-${name}`, name }) as Tenant },
-    evaluate: async ({ nowMs: atMs, tasks: asked }): Promise<EvaluationAnswer> =>
+    evaluate: async ({ nowMs: atMs, tasks: asked }): Promise<EvaluationResponse> =>
       asked.map(({ tenant, task }): TaskEvaluation => {
         const tickMs = Math.floor(atMs / 60_000) * 60_000;
         const afterMs = committed.get(task);

@@ -1,5 +1,5 @@
 import type { Alert } from '../../../shared/alerting/alert-state';
-import { type Telling, type ToldAlert, transitionsOf } from '../../../shared/alerting/notification';
+import { type ReportedAlert, type Telling, transitionsOf } from '../../../shared/alerting/notification';
 import { type Labels, labelsOf } from '../../../shared/model/labels';
 
 const labels: Labels = labelsOf(['alertname', 'High'], ['job', 'shop']);
@@ -12,10 +12,10 @@ const alert = (fields: Partial<Alert>): Alert => ({
   firedAtMs: 2_000,
   ...fields,
 });
-const told: ToldAlert = { labels, annotations: [], value: 20, firedAtMs: 2_000 };
+const told: ReportedAlert = { labels, annotations: [], value: 20, firedAtMs: 2_000 };
 const rule = { id: 'tenant group rule', expr: 'x > 10' };
 
-test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: unknown[] }>([
+test.each<{ name: string; told: ReportedAlert[]; alerts: Alert[] | undefined; said: unknown[] }>([
   { name: 'an alert that fires is told', told: [], alerts: [alert({})], said: [['firing', 2_000]] },
   { name: 'an alert is told once', told: [told], alerts: [alert({})], said: [] },
   { name: 'a pending alert is not told', told: [], alerts: [alert({ state: 'pending' })], said: [] },

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { type Block, sampleCount } from '../../../shared/codec';
-import { type ByteRange, CorruptArchiveError, isAsked } from '../../../shared/cold/archive-format';
+import { type ByteRange, CorruptArchiveError, isRequested } from '../../../shared/cold/archive-format';
 import type { StoredBlock } from '../../../shared/cold/parquet-chunk';
 import { type ArchiveReader, openArchiveObject } from '../../../shared/cold/parquet-reader';
 import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
@@ -99,7 +99,7 @@ describe('an archive object', () => {
     },
   ])('$name', async ({ selection, reads }) => {
     const { reader, fetched } = await open(await write(OBJECT));
-    const asked = reader.chunks.filter((chunk) => isAsked(chunk, selection));
+    const asked = reader.chunks.filter((chunk) => isRequested(chunk, selection));
     expect(fetched).toEqual([]);
     const found: string[] = [];
     for (const chunk of asked) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { fitAnswer, HttpError, jsonBody, MAX_REQUEST_BYTES, reply } from '../../../shared/http/http';
+import { fitResponse, HttpError, jsonBody, MAX_REQUEST_BYTES, reply } from '../../../shared/http/http';
 import { pathMatches } from '../../../shared/http/unrouted';
 
 function eventOf(
@@ -120,11 +120,11 @@ describe('an answer', () => {
   const answerOf = (length: number) => reply(200, { text: 'x'.repeat(length) });
 
   test('that is small leaves as it is', () => {
-    expect(fitAnswer(answerOf(1000), 'gzip')).toEqual(answerOf(1000));
+    expect(fitResponse(answerOf(1000), 'gzip')).toEqual(answerOf(1000));
   });
 
   test.each(['gzip', 'deflate, gzip;q=0.5', '*', 'br, GZIP'])('that is large is gzip for %j', (accepted) => {
-    const answer = fitAnswer(answerOf(10_000_000), accepted);
+    const answer = fitResponse(answerOf(10_000_000), accepted);
     expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
     expect(answer.isBase64Encoded).toBe(true);
     expect(gunzipSync(Buffer.from(answer.body!, 'base64')).toString()).toBe(answerOf(10_000_000).body);
@@ -133,14 +133,14 @@ describe('an answer', () => {
   test.each([undefined, '', 'br', 'gzipped'])(
     'that is large is plain for %j, and 413 beyond 4 MB',
     (accepted) => {
-      expect(fitAnswer(answerOf(3_900_000), accepted)).toEqual(answerOf(3_900_000));
-      expect(statusOf(() => fitAnswer(answerOf(4_100_000), accepted))).toBe(413);
+      expect(fitResponse(answerOf(3_900_000), accepted)).toEqual(answerOf(3_900_000));
+      expect(statusOf(() => fitResponse(answerOf(4_100_000), accepted))).toBe(413);
     },
   );
 
   test('that Lambda could not send even as gzip is 413', () => {
     const noise = reply(200, { text: randomBytes(6_000_000).toString('hex') });
-    expect(statusOf(() => fitAnswer(noise, 'gzip'))).toBe(413);
-    expect(statusOf(() => fitAnswer(answerOf(33_000_000), 'gzip'))).toBe(413);
+    expect(statusOf(() => fitResponse(noise, 'gzip'))).toBe(413);
+    expect(statusOf(() => fitResponse(answerOf(33_000_000), 'gzip'))).toBe(413);
   });
 });

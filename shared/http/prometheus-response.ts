@@ -17,7 +17,7 @@ export interface AnswerRemarks {
  *
  * @param json the field `data`, as JSON
  */
-export function prometheusAnswer(
+export function prometheusResponse(
   json: string,
   { warnings = [], infos = [] }: AnswerRemarks = {},
 ): APIGatewayProxyStructuredResultV2 {
@@ -56,7 +56,7 @@ export interface QueryDurations {
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */
-export function queryAnswer(
+export function queryResponse(
   { value, warnings, infos, counts }: QueryResult,
   limit: number | undefined,
   atMs: number,
@@ -67,7 +67,7 @@ export function queryAnswer(
   const shown = cut === undefined ? value : { ...value, series: cut.kept };
   const stats = times === undefined ? '' : `,"stats":${JSON.stringify(statsOf(counts, times))}`;
   const explain = explanation === undefined ? '' : `,"explain":${JSON.stringify(explanation)}`;
-  return prometheusAnswer(
+  return prometheusResponse(
     `{"resultType":"${value.type}","result":${resultJson(shown as QueryValue, atMs)}${stats}${explain}}`,
     {
       warnings: [...warnings, ...(cut?.warnings ?? [])],
