@@ -5,10 +5,20 @@ import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
-import { metricOf, sourceOf } from '../../shared/model/labels';
-import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { isIn } from '../../shared/model/matcher';
+import {
+  dayOf,
+  MAX_GROUP_SERIES,
+  sourceIdOf,
+  splitBitsOfGroup,
+  tenantIdOf,
+} from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { seriesOf as pointsOf } from '../../shared/query/point-joiner';
 import { readSeries } from '../../shared/query/read-series';
+import { Querier } from '../../shared/query/select';
+import { TenantIndexes } from '../../shared/query/tenant-index';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -31,8 +41,19 @@ const quarantine = {
 
 /** A record of the stream. */
 type Entry =
-  | { readonly kind: 'post'; readonly at: number; readonly values: Readonly<Record<string, number>> }
+  | {
+      readonly kind: 'post';
+      readonly at: number;
+      readonly values: Readonly<Record<string, number>>;
+      readonly by?: Writer;
+    }
   | { readonly kind: 'delete'; readonly deletion: Deletion };
+
+/**
+ * Which instance of post writes a record: one that goes on, one that has just begun, or one whose row also has so many
+ * other series that all series of the source change their groups.
+ */
+type Writer = 'old' | 'young' | 'wide';
 
 type Step =
   | Entry
@@ -53,33 +74,41 @@ const anySelector = fc.constantFrom(
   { name: 'a.', isPrefix: true },
   { name: '', isPrefix: true },
 );
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('post' as const),
-      at: fc.constantFrom(...TIMES),
-      values: fc.dictionary(fc.constantFrom(...NAMES), fc.integer({ min: 1, max: 99 }), { minKeys: 1 }),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('delete' as const),
-      deletion: fc
-        .tuple(anySelector, anyRange)
-        .map(([selector, range]): Deletion => ({ selector, ...range })),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('deliver' as const),
-      records: fc.array(fc.nat(12), { minLength: 1, maxLength: 8 }),
-    }),
-  },
-  { weight: 5, arbitrary: fc.constantFrom<Step>({ kind: 'flush' }, { kind: 'archive' }, { kind: 'purge' }) },
-);
+const anyPost = {
+  kind: fc.constant('post' as const),
+  at: fc.constantFrom(...TIMES),
+  values: fc.dictionary(fc.constantFrom(...NAMES), fc.integer({ min: 1, max: 99 }), { minKeys: 1 }),
+};
+const anyWriter = fc.constantFrom<Writer>('old', 'young', 'wide');
+const OTHERS = Array.from({ length: MAX_GROUP_SERIES }, (_, i) => [`other${i}`, i] as const);
+const anyStep = stepOf(fc.record(anyPost));
+const anyStepOfWriters = stepOf(fc.record({ ...anyPost, by: anyWriter }));
+
+function stepOf(post: fc.Arbitrary<Step>): fc.Arbitrary<Step> {
+  return fc.oneof(
+    { weight: 5, arbitrary: post },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('delete' as const),
+        deletion: fc
+          .tuple(anySelector, anyRange)
+          .map(([selector, range]): Deletion => ({ selector, ...range })),
+      }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        kind: fc.constant('deliver' as const),
+        records: fc.array(fc.nat(12), { minLength: 1, maxLength: 8 }),
+      }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.constantFrom<Step>({ kind: 'flush' }, { kind: 'archive' }, { kind: 'purge' }),
+    },
+  );
+}
 
 describe('deletions', () => {
   let tiers: Tiers;
@@ -106,6 +135,18 @@ describe('deletions', () => {
     const stream: DeliveredRecord[] = [];
     const entries: Entry[] = [];
     const delivered = new Set<number>();
+
+    const recordsOf = (at: number, values: readonly (readonly [string, number])[], by: Writer = 'old') =>
+      rowRecords(tenant, [
+        rowsOf(
+          by === 'young' ? new SeriesDictionary(tenant.id) : dictionary,
+          source,
+          new Map([[at, new Map(by === 'wide' ? [...values, ...OTHERS] : values)]]),
+        ),
+      ]);
+
+    let nowMs = Date.now();
+    const indexes = new TenantIndexes(tiers.newCatalogue(), 460 * DAY, () => (nowMs += 20_000));
 
     const days = (work: (day: string) => Promise<void>) =>
       Promise.all(
@@ -141,9 +182,7 @@ describe('deletions', () => {
         } else {
           const [record] =
             step.kind === 'post'
-              ? rowRecords(tenant, [
-                  rowsOf(dictionary, source, new Map([[step.at, new Map(Object.entries(step.values))]])),
-                ])
+              ? recordsOf(step.at, Object.entries(step.values), step.by)
               : deletionRecords(tenant, source, step.deletion);
           const sequenceNumber = String(stream.length);
           stream.push({
@@ -172,6 +211,28 @@ describe('deletions', () => {
           for (const { samples, places } of Object.values(readings))
             expect([samples, places.filter(({ matched }) => matched > 0)]).toEqual([0, []]);
         return lines.sort();
+      },
+      /** Reads as PromQL does. */
+      async select(): Promise<string[]> {
+        const range = { fromMs: midnight - HOUR, toMs: midnight + HOUR };
+        // A new index, because an index that is kept may miss series of the last seconds.
+        const querier = new Querier({ ...tiers, indexes }, tenant);
+        const { blocks } = await querier.select([isIn('__name__', [...NAMES])], range);
+        return blocks
+          .flatMap((block) => pointsOf(block))
+          .flatMap(({ labels, timestamps, values }) =>
+            Array.from(timestamps, (ms, i) => {
+              return `${labelValue(labels, METRIC_NAME)}@${(ms - midnight) / MINUTE}=${values[i]}`;
+            }),
+          )
+          .sort();
+      },
+      /** The splits of the groups in the archive. */
+      async groups(): Promise<Set<number>> {
+        const splits = new Set<number>();
+        for (const day of DAYS)
+          for (const { group } of await tiers.archivedChunks(ref, day)) splits.add(splitBitsOfGroup(group));
+        return splits;
       },
       expected(): string[] {
         const cells = new Map<string, number>();
@@ -227,6 +288,33 @@ describe('deletions', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  test('are read so too if the series change their groups, by both ways of reading', async () => {
+    let changes = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyStepOfWriters, { minLength: 8, maxLength: 24, size: 'max' }),
+        async (steps) => {
+          const { run, read, select, expected, records, groups } = pipeline();
+          for (const step of steps) {
+            await run(step);
+            if (step.kind === 'post' || step.kind === 'delete') continue;
+            expect(await read()).toEqual(expected());
+            expect(await select()).toEqual(expected());
+          }
+          await run({ kind: 'deliver', records: records().reverse() });
+          for (const kind of ['flush', 'archive', 'purge'] as const) {
+            await run({ kind });
+            expect(await read()).toEqual(expected());
+            expect(await select()).toEqual(expected());
+          }
+          if ((await groups()).size > 1) changes++;
+        },
+      ),
+      { numRuns: 12 },
+    );
+    expect(changes).toBeGreaterThan(0);
   });
 
   const post = (at: number, value: number): Step => ({
