@@ -4,8 +4,8 @@ import { joinRolled, rollUp } from '../../shared/cold/rollup-grains';
 import { GRAINS_MS, RolledDays, spanOf } from '../../shared/cold/rollup-span';
 import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
-import { groupsBySpan, withVersions, write } from './archive';
 import { makeAgentData } from './data/agent-data';
+import { groupsBySpan, withVersions, writeObject } from './data/archive-objects';
 
 /** Days of samples. All are in one month, so each grain length has one rollup object. */
 const DAYS = 26;
@@ -27,7 +27,7 @@ export async function measureRollups(hosts: number): Promise<object[]> {
   ).flat();
   const days = [...groupsBySpan(series, DAY_MS)];
   let archiveBytes = 0;
-  for (const [, groups] of days) archiveBytes += (await write(withVersions(groups))).length;
+  for (const [, groups] of days) archiveBytes += (await writeObject(withVersions(groups))).length;
   return GRAINS_MS.map((grainMs) => {
     const writer = new RollupWriter(grainMs);
     const rolledDays = new RolledDays(spanOf(grainMs, days[0]![0]));
