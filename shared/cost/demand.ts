@@ -256,7 +256,8 @@ function rollupsOf(
     Math.min(DAYS_IN_MONTH, days) * month.day +
     year.object +
     Math.min(DAYS_IN_YEAR, days) * year.day;
-  const replacedDays = Math.min(ageDays, REPLACED_DAYS);
+  // The first day that is archived replaces no object.
+  const replaced = Math.min(Math.max(0, ageDays - 1), REPLACED_DAYS);
   const rewritten = isOn ? REWRITTEN * archived.partitionDays : 0;
   const requestsOf = (bytesOfSeries: number) => (seriesDays * bytesOfSeries) / ROLLUP_OBJECT_BYTES;
   return {
@@ -273,7 +274,7 @@ function rollupsOf(
       ? rewritten + requestsOf(bytesAt(ageDays)) + REWRITTEN * (archived.objects + seriesDays / metrics)
       : 0,
     bytes: isOn ? series * storedBytes : 0,
-    replacedBytes: isOn ? series * replacedDays * bytesAt(ageDays - replacedDays / 2) : 0,
+    replacedBytes: isOn ? series * replaced * bytesAt(ageDays - (replaced + 1) / 2) : 0,
   };
 }
 
