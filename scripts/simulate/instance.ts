@@ -58,10 +58,18 @@ export interface InstanceOptions {
 const requireReal = createRequire(__filename);
 
 /** Node's modules that read no clock, draw no random numbers, and reach nothing outside the process. */
-const PURE_MODULES = new Set(['buffer', 'os', 'path', 'stream', 'util']);
+const PURE_MODULES = new Set(['buffer', 'path', 'stream', 'util']);
 
 /** Functions of other modules for which the same holds. */
-const PURE_FUNCTIONS = new Set(['net.isIP', 'net.isIPv4', 'net.isIPv6']);
+const PURE_FUNCTIONS = new Set([
+  'net.BlockList',
+  'net.isIP',
+  'net.isIPv4',
+  'net.isIPv6',
+  'os.homedir',
+  'os.platform',
+  'os.release',
+]);
 
 /**
  * An instance of a Lambda function: the bundle, with a virtual clock, seeded randomness, and the models in
@@ -76,16 +84,14 @@ export class Instance {
   private held: (() => unknown)[] = [];
 
   constructor(private readonly options: InstanceOptions) {
-    const { bundle, network, environment } = options;
+    const { bundle, network } = options;
     const module = { exports: {} as { handler: Handler } };
-    const globals = { ...this.globals(), ...this.timers() };
-    const ownProcess = Object.create(process, { env: { value: { ...environment } } }) as object;
+    const globals = { ...this.globals(), ...this.timers(), process: this.process() };
     const values: Record<(typeof NAMES)[number], unknown> = {
       ...globals,
       exports: module.exports,
-      require: (name: string) => this.require(name, globals.console, ownProcess),
+      require: (name: string) => this.require(name, globals),
       module,
-      process: ownProcess,
       simulated: network(this),
     };
     bundle(...NAMES.map((name) => values[name]));
@@ -130,6 +136,7 @@ export class Instance {
     return {
       console: { log, info: log, warn: log, error: log, debug: silent, trace: silent },
       Date: new Proxy(Date, {
+        apply: () => new Date(now()).toString(),
         construct: (target, given) =>
           given.length === 0 ? new target(now()) : new target(...(given as [number])),
         get: (target, key) => (key === 'now' ? now : target[key as keyof DateConstructor]),
@@ -145,6 +152,16 @@ export class Instance {
       crypto: { ...this.randomness(), subtle: crypto.webcrypto.subtle },
       fetch: () => Promise.reject(new Error('a simulated function reaches nothing outside')),
     };
+  }
+
+  private process(): object {
+    const { scheduler, environment } = this.options;
+    const startedMs = scheduler.nowMs;
+    return Object.create(process, {
+      env: { value: { ...environment } },
+      hrtime: { value: withoutCalls(process.hrtime, 'process.hrtime') },
+      uptime: { value: () => (scheduler.nowMs - startedMs) / 1000 },
+    });
   }
 
   private randomness() {
@@ -188,7 +205,10 @@ export class Instance {
     };
   }
 
-  private require(name: string, console: object, process: object): unknown {
+  private require(
+    name: string,
+    globals: Record<'console' | 'crypto' | 'performance' | 'process', object>,
+  ): unknown {
     const module = name.replace(/^node:/, '');
     switch (module) {
       case 'timers/promises':
@@ -197,7 +217,7 @@ export class Instance {
             new Promise((resolve) => this.after(Math.max(1, ms), () => resolve(value))),
         };
       case 'crypto':
-        return { ...crypto, ...this.randomness() };
+        return { ...crypto, ...this.randomness(), webcrypto: globals.crypto };
       case 'zlib':
         return { ...zlib, ...this.options.zstd };
       case 'fs/promises':
@@ -206,32 +226,39 @@ export class Instance {
       case 'console':
         return {
           Console: function Console() {
-            return console;
+            return globals.console;
           },
         };
+      case 'perf_hooks':
+        return { performance: globals.performance };
       case 'process':
-        return process;
+        return globals.process;
       default:
-        return PURE_MODULES.has(module) ? requireReal(module) : withoutCalls(module);
+        return PURE_MODULES.has(module) ? requireReal(module) : withoutCalls(requireReal(module), module);
     }
   }
 }
 
 /**
- * Wraps a Node module so that calls of its functions throw. A bundle may load the module, but a call could give a
- * different result each time, so that the same seed would not give the same run.
+ * Wraps a Node module so that calls of its functions throw, and those of its objects, too. A bundle may load the module,
+ * but a call could give a different result each time, so that the same seed would not give the same run.
  */
-function withoutCalls(name: string): object {
-  return new Proxy(requireReal(name) as object, {
-    get: (module, key) => {
-      const value: unknown = Reflect.get(module, key);
-      const called = `${name}.${String(key)}`;
-      if (typeof value !== 'function' || PURE_FUNCTIONS.has(called)) return value;
-      return new Proxy(value, {
-        apply: () => {
-          throw new Error(`a simulated function calls ${called}, whose result no seed decides`);
-        },
-      });
+function withoutCalls<T extends object>(value: T, name: string): T {
+  const refuse = () => {
+    throw new Error(`a simulated function calls ${name}, whose result no seed decides`);
+  };
+  return new Proxy(value, {
+    apply: refuse,
+    construct: refuse,
+    get: (object, key) => {
+      const member: unknown = Reflect.get(object, key);
+      const path = `${name}.${String(key)}`;
+      const { configurable, writable } = Reflect.getOwnPropertyDescriptor(object, key) ?? {};
+      // A proxy must return such a property as it is. These are constants and prototypes.
+      const isFixed = configurable === false && writable === false;
+      if (isFixed || key === 'prototype' || PURE_FUNCTIONS.has(path)) return member;
+      const isWrapped = typeof member === 'function' || (typeof member === 'object' && member !== null);
+      return isWrapped ? withoutCalls(member, path) : member;
     },
   });
 }

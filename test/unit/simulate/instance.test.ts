@@ -31,7 +31,10 @@ describe('a simulated instance', () => {
     ['http.request', `require('node:http').request('http://127.0.0.1:1')`],
     ['fs.readFileSync', `require('fs').readFileSync('/etc/hosts')`],
     ['dns.lookup', `require('node:dns').lookup('localhost', () => {})`],
-    ['perf_hooks.monitorEventLoopDelay', `require('node:perf_hooks').monitorEventLoopDelay()`],
+    ['fs.promises.readFile', `require('fs').promises.readFile('/etc/hosts')`],
+    ['net.Socket', `new (require('net').Socket)()`],
+    ['os.loadavg', `require('os').loadavg()`],
+    ['process.hrtime.bigint', 'process.hrtime.bigint()'],
   ])('cannot call %s, whose result no seed decides', async (called, expression) => {
     await expect(evaluated(expression)).rejects.toThrow(`a simulated function calls ${called},`);
   });
@@ -39,6 +42,9 @@ describe('a simulated instance', () => {
   test.each([
     ['Date.now()', Date.UTC(2026, 0, 1) + 7],
     ['performance.now()', 0],
+    [`require('perf_hooks').performance.now()`, 0],
+    ['process.uptime()', 0],
+    ['Date()', String(new Date(Date.UTC(2026, 0, 1)))],
     [`require('net').isIP('::1')`, 6],
     [`require('node:process').env.HOME`, undefined],
   ])('%s is %p', async (expression, value) => {
@@ -46,7 +52,8 @@ describe('a simulated instance', () => {
   });
 
   test('draws the same random numbers for the same seed', async () => {
-    const drawn = '[Math.random(), require("crypto").randomUUID()].join()';
+    const drawn =
+      '[Math.random(), require("crypto").webcrypto.getRandomValues(new Uint8Array(9)), require("crypto").randomUUID()].join()';
     expect(await evaluated(drawn)).toBe(await evaluated(drawn));
   });
 });
