@@ -13,7 +13,7 @@ export interface QuietPeriod {
   readonly usual: number;
 }
 
-/** Share of the usual number of posting tenants below which a minute is quiet. */
+/** Share of the usual below which a tenant does not count as posting, and below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
 /** Consecutive quiet minutes that start a period. A single quiet minute may be jitter. */
 const QUIET_MINUTES = 2;
@@ -31,8 +31,8 @@ const HEARD_TENANTS = 20;
  * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
  * result if it has changed.
  *
- * Counts tenants, not samples. If one large tenant stops to post, the stage is not quiet, since the others still post.
- * If nine of ten hosts of a stage's only tenant die, the stage is not quiet, so the tenant is alerted.
+ * Compares each tenant with its own usual rate, and then counts tenants. So a large tenant that stops does not hide that
+ * the others still post, and an outage that lets a few posts through is an outage.
  */
 export async function quietOf(
   usage: Pick<UsageTable, 'usesBetween'>,
@@ -49,10 +49,19 @@ export async function quietOf(
   ]);
   const posting = new Map<number, number>();
   for (const use of uses)
-    for (const [minute, samples] of use) if (samples > 0) posting.set(minute, (posting.get(minute) ?? 0) + 1);
+    for (const minute of postingMinutes(use, nowMs)) posting.set(minute, (posting.get(minute) ?? 0) + 1);
   const next = ingestQuiet(posting, nowMs, last);
   if (next !== undefined && next !== last) await store.putQuiet(next);
   return next;
+}
+
+/** Returns the minutes in which a tenant posted at least a tenth of its own usual number of samples. */
+function postingMinutes(samples: ReadonlyMap<number, number>, nowMs: number): number[] {
+  const { from } = quietMinutes(nowMs);
+  const usual = usualNumber(Array.from({ length: USUAL_MINUTES }, (_, i) => samples.get(from + i) ?? 0)) ?? 0;
+  return [...samples].flatMap(([minute, count]) =>
+    count > 0 && count >= QUIET_SHARE * usual ? [minute] : [],
+  );
 }
 
 /** Returns the half-open range of whole minutes since epoch that {@link ingestQuiet} needs. */

@@ -67,7 +67,23 @@ describe('the tenants of a stage', () => {
 
   test.each([
     { name: 'the only tenant stops', tenants: [[500, 0]], isQuiet: true },
-    { name: 'nine of ten hosts of the only tenant die', tenants: [[500, 40]], isQuiet: false },
+    { name: 'eight of ten hosts of the only tenant die', tenants: [[500, 100]], isQuiet: false },
+    {
+      name: 'an outage lets few posts through',
+      tenants: [
+        [500, 25],
+        [900, 40],
+      ],
+      isQuiet: true,
+    },
+    {
+      name: 'one of two tenants stops',
+      tenants: [
+        [500, 0],
+        [500, 500],
+      ],
+      isQuiet: false,
+    },
     {
       name: 'the one that posts nearly everything stops',
       tenants: [
