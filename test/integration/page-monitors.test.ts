@@ -79,6 +79,18 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
   const field = (page: Page, name: string) => page.getByLabel(name, { exact: true });
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
+  /** Holds the requests that retire hosts. Returns their addresses, and a function that lets them go on. */
+  async function heldRetire(page: Page) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const urls: string[] = [];
+    await page.route('**/retire', async (route) => {
+      urls.push(route.request().url());
+      await promise;
+      await route.continue();
+    });
+    return { urls, goOn: resolve };
+  }
+
   const evaluate = (atS: number) => evaluateAt(stack, atS * 1000);
 
   test('a monitor is created in a form that shows each refusal at its field', async () => {
@@ -143,7 +155,8 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.locator('main:focus').waitFor();
     await button(page, 'Delete …').click();
     await page.getByText('Delete the monitor? Its open alerts close.').waitFor();
-    await button(page, 'Delete').click();
+    await button(page, 'Delete').press('Enter');
+    await page.locator('main:focus').waitFor();
     await page.getByText('There is no monitor').waitFor({ state: 'detached' });
     await page.getByText('0 of 1 monitor').waitFor();
   });
@@ -259,13 +272,33 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await host('web2').locator('button:focus', { hasText: 'Retire …' }).press('Enter');
     await host('web2').getByRole('button', { name: 'Cancel' }).click();
     await host('web2').getByRole('button', { name: 'Retire …' }).click();
-    await host('web2').getByRole('button', { name: 'Retire', exact: true }).click();
+    // While the answer is sent, nothing cancels it or sends it again.
+    const held = await heldRetire(page);
+    await host('web2').getByRole('button', { name: 'Retire', exact: true }).press('Enter');
+    const sent = host('web2').locator('button[aria-disabled=true]:focus', { hasText: 'Retire' });
+    await sent.waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    await sent.waitFor();
+    expect(await host('web2').getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    held.goOn();
     await page.getByText('0 of 2 hosts').waitFor();
+    expect(held.urls.length).toBe(1);
 
     const reader = await opened('view=hosts', { viewport: WIDE }, readKey);
     await reader.getByRole('article', { name: 'db1' }).getByLabel('Status').selectOption('working');
     await reader.getByText('This key lacks the write right').waitFor();
-    expect(pages.errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
+    // A user who went elsewhere meanwhile keeps the focus.
+    const web1 = reader.getByRole('article', { name: 'web1' });
+    const refused = await heldRetire(reader);
+    await web1.getByRole('button', { name: 'Retire …' }).press('Enter');
+    await web1.getByRole('button', { name: 'Retire', exact: true }).press('Enter');
+    await reader.getByLabel('Find hosts').focus();
+    refused.goOn();
+    await web1.getByText('This key lacks the write right').waitFor();
+    await web1.getByRole('button', { name: 'Retire …' }).waitFor();
+    expect(await reader.locator('input:focus').count()).toBe(1);
+    expect(pages.errors.splice(0)).toEqual(Array(2).fill(expect.stringMatching(REQUEST_FAILED)));
   });
 
   test('downtimes are created with recurrence and scopes, changed and deleted', async () => {

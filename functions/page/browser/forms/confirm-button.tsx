@@ -9,19 +9,21 @@ export interface ConfirmButtonProps {
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that asks before it acts. Escape cancels. */
+/** A button that asks before it acts. Escape cancels until the answer is sent. */
 export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
   const focused = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
-  // A press of a button replaces it. The focus moves to Cancel and back, because it would be lost otherwise.
+  // A press of a button replaces it. The focus moves to Cancel and back, because it would be lost otherwise. It stays
+  // where the user put it while the answer was sent.
   useLayoutEffect(() => {
-    if (!isFirst.current) focused.current?.focus();
+    if (!isFirst.current && (isAsking || document.activeElement === document.body)) focused.current?.focus();
     isFirst.current = false;
   }, [isAsking]);
   const confirm = async () => {
+    if (isSending) return;
     setSending(true);
     setProblem(undefined);
     try {
@@ -32,7 +34,7 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
     setSending(false);
     setAsking(false);
   };
-  const onKeyDown = ({ key }: { readonly key: string }) => key === 'Escape' && setAsking(false);
+  const onKeyDown = ({ key }: { readonly key: string }) => key === 'Escape' && !isSending && setAsking(false);
   return (
     <span class="confirm">
       {isAsking ? (
@@ -41,13 +43,20 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
           <button
             type="button"
             class="danger"
-            disabled={isSending}
+            // A disabled button would lose the focus.
+            aria-disabled={isSending}
             onClick={() => void confirm()}
             onKeyDown={onKeyDown}
           >
             {label}
           </button>
-          <button type="button" ref={focused} onClick={() => setAsking(false)} onKeyDown={onKeyDown}>
+          <button
+            type="button"
+            ref={focused}
+            disabled={isSending}
+            onClick={() => setAsking(false)}
+            onKeyDown={onKeyDown}
+          >
             Cancel
           </button>
         </>
