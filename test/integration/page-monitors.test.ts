@@ -283,6 +283,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     expect(await host('web2').getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
     held.goOn();
     await page.getByText('0 of 2 hosts').waitFor();
+    await page.locator('main:focus').waitFor();
     expect(held.urls.length).toBe(1);
 
     const reader = await opened('view=hosts', { viewport: WIDE }, readKey);

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { type Api, HOST_STATUSES, type Host, type HostStatus } from '../api/api';
 import { ConfirmButton } from '../forms/confirm-button';
 import { OpenCount } from '../forms/lists';
@@ -28,6 +28,7 @@ export function HostCard(props: HostCardProps) {
   const [chosen, setChosen] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const statusId = useId();
+  const card = useRef<HTMLElement>(null);
   const change = async (status: HostStatus) => {
     setChosen(status);
     setProblem(undefined);
@@ -43,7 +44,7 @@ export function HostCard(props: HostCardProps) {
     names.map((role) => `${service}:${role}`),
   );
   return (
-    <article class={`card object-card host-card status-${host.status}`} aria-label={name}>
+    <article class={`card object-card host-card status-${host.status}`} aria-label={name} ref={card}>
       <header>
         <h2>
           <a href={graphsOf(state, { kind: 'host', id: host.id })}>
@@ -81,6 +82,9 @@ export function HostCard(props: HostCardProps) {
           question="Retire the host for ever? Its posts are rejected within an hour, and its alerts close."
           onConfirm={async () => {
             await api.retire(host.id);
+            // The card leaves the list, and the focus would be lost with it.
+            if (card.current?.contains(document.activeElement))
+              document.getElementById('main')?.focus({ preventScroll: true });
             onChanged();
           }}
         />
