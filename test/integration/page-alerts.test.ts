@@ -64,6 +64,8 @@ describe('the alerts view', () => {
   const alert = (page: Page, name: string) =>
     page.getByRole('article').filter({ has: page.getByRole('button', { name, exact: true }) });
   const timeText = (timeS: number) => new Date(timeS * 1000).toISOString().slice(0, 19).replace('T', ' ');
+  const spoken = (page: Page, text: string) =>
+    page.getByRole('status', { name: 'Firing alerts' }).getByText(text, { exact: true });
   const header = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 
   /** Posts the load of both jobs at times in seconds. */
@@ -107,6 +109,7 @@ describe('the alerts view', () => {
     const page = await opened('view=alerts');
     await page.getByRole('heading', { name: 'No rules yet' }).waitFor();
     await page.getByText(`npm run ops -- rules sync rules.yaml --url ${stack.url}`).waitFor();
+    await spoken(page, 'No alerts firing').waitFor({ state: 'attached' });
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: join(SCREENSHOTS, 'alerts-none.png') });
   });
@@ -126,10 +129,7 @@ describe('the alerts view', () => {
     await page.clock.setSystemTime((tickS + 300) * 1000);
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);
     await header(page, 'Alerts 2 firing').waitFor();
-    await page
-      .getByRole('status', { name: 'Firing alerts' })
-      .getByText('2 alerts firing')
-      .waitFor({ state: 'attached' });
+    await spoken(page, '2 alerts firing').waitFor({ state: 'attached' });
     const high = alert(page, 'High');
     await high.getByText(`since ${timeText(tickS)}`).waitFor();
     await high.getByText('32 is more than 10.').waitFor();

@@ -68,7 +68,8 @@ export function Frame({ api, onSignOut }: FrameProps) {
 
 interface HeaderProps {
   readonly state: ViewState;
-  readonly firing: number;
+  /** Undefined until it is known. */
+  readonly firing: number | undefined;
   readonly onSignOut: () => void;
 }
 
@@ -95,7 +96,7 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
             aria-current={state.view === view ? 'page' : undefined}
           >
             {VIEW_ENTRIES[view].title}
-            {view === 'alerts' && firing > 0 && (
+            {view === 'alerts' && firing !== undefined && firing > 0 && (
               <span class="firing" role="img" aria-label={`${formatCount(firing)} firing`}>
                 {formatCount(firing)}
               </span>
@@ -104,7 +105,7 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
         ))}
       </nav>
       <p class="spoken" role="status" aria-label="Firing alerts">
-        {firing > 0 && `${counted(firing, 'alert')} firing`}
+        {firing !== undefined && `${firing === 0 ? 'No alerts' : counted(firing, 'alert')} firing`}
       </p>
       <button type="button" class="quiet" onClick={onSignOut}>
         Sign out

@@ -4,12 +4,12 @@ import { type OnAnswer, usePolling } from './polling';
 
 /**
  * Returns the number of alerts: those of rules that are firing and not silenced, and those of monitors and checks that
- * are open. Of the latter, at most 100 are counted.
+ * are open. Of the latter, at most 100 are counted. It is undefined until it is known.
  *
  * @param change a new value causes another read
  */
-export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number {
-  const [count, setCount] = useState(0);
+export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number | undefined {
+  const [count, setCount] = useState<number>();
   usePolling(
     [api, change],
     async () => {
