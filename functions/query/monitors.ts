@@ -51,12 +51,13 @@ export const previewHandlers: RouteHandlers = {
     const startS = from ?? endS - DAY_S;
     if (startS >= endS)
       throw new HttpError(400, `from: ${startS} is not before to, ${endS}; both are seconds in the past`);
-    const [allServices, names, allDowntimes] = await Promise.all([
+    const [allServices, names, allDowntimes, stored] = await Promise.all([
       services.list(tenant.id),
       dependencies.hostLabels.of(tenant.id),
       downtimes.list(tenant.id),
+      id === undefined ? undefined : monitors.get(tenant.id, id),
     ]);
-    checkMonitor(spec, allServices, Date.now());
+    checkMonitor(spec, allServices, Date.now(), stored);
     const budget = budgetOf(tenant);
     const { querySeconds } = selectLimitsOf(tenant);
     const options: PreviewOptions = {

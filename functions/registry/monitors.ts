@@ -26,7 +26,7 @@ export const monitorHandlers: RouteHandlers = {
     reply(200, { monitors: sortedMonitors(await monitors.list(tenant.id)) }),
 
   'POST /api/v0/monitors': async ({ tenant, body }) => {
-    await check(tenant, body);
+    await check(tenant, body, undefined);
     const monitor = { ...body, id: randomId() };
     await index(tenant, monitor, 1);
     return reply(200, await monitors.create(tenant.id, monitor, gatekeeper.meter.limits(tenant).rules));
@@ -36,7 +36,7 @@ export const monitorHandlers: RouteHandlers = {
     reply(200, { monitor: requireFound('monitor', monitorId, await monitors.get(tenant.id, monitorId)) }),
 
   'PUT /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId }, body }) => {
-    await check(tenant, body);
+    await check(tenant, body, monitorId);
     const changed = await monitors.change(tenant.id, monitorId, (stored) => {
       if (stored.type !== body.type)
         throw new HttpError(400, `type: the monitor is of type ${stored.type}, which cannot change`);
@@ -79,8 +79,13 @@ async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<vo
     await taskIndex.put(tenant, taskKindOf(monitor), monitor.id, rules, intervalMs);
 }
 
-async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {
-  checkMonitor(spec, await services.list(tenant.id), Date.now());
+/** @param id id of the monitor that is being replaced; undefined for a new one */
+async function check(tenant: Tenant, spec: MonitorSpec, id: string | undefined): Promise<void> {
+  const [knownServices, stored] = await Promise.all([
+    services.list(tenant.id),
+    id === undefined ? undefined : monitors.get(tenant.id, id),
+  ]);
+  checkMonitor(spec, knownServices, Date.now(), stored);
   if (spec.type === 'external') requirePublicUrl('url', spec.url);
 }
 
@@ -92,9 +97,9 @@ async function checkDowntime(tenant: Tenant, spec: DowntimeSpec, id: string | un
     id === undefined ? undefined : downtimes.get(tenant.id, id),
   ]);
   for (const field of ['serviceScopes', 'serviceExcludeScopes'] as const)
-    requireServices(field, spec[field], knownServices);
+    requireServices(field, spec[field], knownServices, stored?.[field]);
   for (const field of ['roleScopes', 'roleExcludeScopes'] as const)
-    requireScopes(field, spec[field], knownServices);
+    requireScopes(field, spec[field], knownServices, stored?.[field]);
   for (const field of ['monitorScopes', 'monitorExcludeScopes'] as const)
     requireIds(field, 'monitor', spec[field], knownMonitors, stored?.[field]);
 }

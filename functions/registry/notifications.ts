@@ -151,7 +151,8 @@ async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: strin
   const storedIds = stored?.monitors?.map((monitor) => monitor.id);
   requireIds('monitors', 'monitor', monitorIds, knownMonitors, storedIds);
   const serviceNames = spec.services?.map(({ name }) => name);
-  requireServices('services', serviceNames, [...knownServices, ...(stored?.services ?? [])]);
+  const storedNames = stored?.services?.map(({ name }) => name);
+  requireServices('services', serviceNames, knownServices, storedNames);
   const { childNotificationGroupIds } = spec;
   if (id !== undefined && hasCycle(groups, { id, childNotificationGroupIds }))
     throw new HttpError(400, 'childNotificationGroupIds: the group would contain itself');
@@ -163,7 +164,7 @@ async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec, id: str
     monitors.list(tenant.id),
     id === undefined ? undefined : alertGroupSettings.get(tenant.id, id),
   ]);
-  requireServices('serviceScopes', spec.serviceScopes, knownServices);
-  requireScopes('roleScopes', spec.roleScopes, knownServices);
+  requireServices('serviceScopes', spec.serviceScopes, knownServices, stored?.serviceScopes);
+  requireScopes('roleScopes', spec.roleScopes, knownServices, stored?.roleScopes);
   requireIds('monitorScopes', 'monitor', spec.monitorScopes, knownMonitors, stored?.monitorScopes);
 }

@@ -14,15 +14,23 @@ const MAX_SHOWN = 100;
 /**
  * Checks the references and expressions in a monitor: services, roles, an expression, a query, a time.
  *
+ * @param replaced the monitor that `spec` replaces; its services and roles are allowed although they may have been
+ *   deleted
  * @throws {RefusedError} naming the field and its value
  */
-export function checkMonitor(spec: MonitorSpec, services: readonly Service[], nowMs: number): void {
+export function checkMonitor(
+  spec: MonitorSpec,
+  services: readonly Service[],
+  nowMs: number,
+  replaced?: MonitorSpec,
+): void {
+  const stored = replaced && namesOf(replaced);
   switch (spec.type) {
     case 'service':
-      requireServices('service', [spec.service], services);
+      requireServices('service', [spec.service], services, stored);
       return;
     case 'external':
-      if (spec.service) requireServices('service', [spec.service], services);
+      if (spec.service) requireServices('service', [spec.service], services, stored);
       return;
     case 'expression':
       requireSyntax('expression', () => parseExpression(spec.expression));
@@ -31,25 +39,38 @@ export function checkMonitor(spec: MonitorSpec, services: readonly Service[], no
       requireQuery(spec.query);
       return;
     case 'anomalyDetection':
-      requireScopes('scopes', spec.scopes, services);
+      requireScopes('scopes', spec.scopes, services, stored);
       if (spec.trainingPeriodFrom != null && spec.trainingPeriodFrom * 1000 > nowMs)
         throw new RefusedError(`trainingPeriodFrom: ${spec.trainingPeriodFrom} is in the future`);
       return;
     case 'connectivity':
     case 'host':
-      requireScopes('scopes', spec.scopes, services);
-      requireScopes('excludeScopes', spec.excludeScopes, services);
+      requireScopes('scopes', spec.scopes, services, stored);
+      requireScopes('excludeScopes', spec.excludeScopes, services, stored);
       return;
   }
 }
 
-/** @throws {RefusedError} for a service or role that does not exist */
+/** Returns the services and roles in a monitor, as it writes them. */
+function namesOf(monitor: MonitorSpec): string[] {
+  const service = 'service' in monitor ? monitor.service : undefined;
+  const scopes = 'scopes' in monitor ? monitor.scopes : undefined;
+  const excludeScopes = 'excludeScopes' in monitor ? monitor.excludeScopes : undefined;
+  return [...(service ? [service] : []), ...(scopes ?? []), ...(excludeScopes ?? [])];
+}
+
+/**
+ * @param stored scopes that the object has already; they are allowed although what they name may have been deleted
+ * @throws {RefusedError} for any other service or role that does not exist
+ */
 export function requireScopes(
   field: string,
   scopes: readonly string[] | null | undefined,
   services: readonly Service[],
+  stored?: readonly string[] | null,
 ): void {
   for (const [i, scope] of (scopes ?? []).entries()) {
+    if (stored?.includes(scope)) continue;
     const { service: name, role } = parseScope(scope);
     const service = services.find((each) => each.name === name);
     const isKnown =
@@ -58,14 +79,18 @@ export function requireScopes(
   }
 }
 
-/** @throws {RefusedError} for a service that does not exist */
+/**
+ * @param stored names that the object has already; they are allowed although their services may have been deleted
+ * @throws {RefusedError} for any other service that does not exist
+ */
 export function requireServices(
   field: string,
   names: readonly string[] | null | undefined,
-  services: readonly Pick<Service, 'name'>[],
+  services: readonly Service[],
+  stored?: readonly string[] | null,
 ): void {
   for (const [i, name] of (names ?? []).entries())
-    if (!services.some((each) => each.name === name))
+    if (!services.some((each) => each.name === name) && !stored?.includes(name))
       throw unknownError(field === 'service' ? field : `${field}.${i}`, 'service', name);
 }
 

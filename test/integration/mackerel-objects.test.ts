@@ -536,32 +536,74 @@ describe('the objects of the Mackerel API', () => {
     expect(body.notificationGroups).toContainEqual({ ...outer, childNotificationGroupIds: [] });
   });
 
-  test('what names a monitor or a service that was deleted can still be replaced, but nothing new can name it', async () => {
+  test('a replacement keeps the names of deleted monitors, services and roles, but nothing new can name them', async () => {
     const monitor = await make('monitors', { type: 'connectivity', name: 'gone', memo: '', scopes: [] });
     await send('POST', '/api/v0/services', { name: 'gone', memo: '' });
-    const group = {
-      ...{ name: 'g', notificationLevel: 'all', monitors: [{ id: monitor.id }] },
-      ...{ services: [{ name: 'gone' }], childNotificationGroupIds: [], childChannelIds: [] },
-    };
-    const objects = [
-      ['notification-groups', await make('groups', group), 'monitors.0'],
+    await send('POST', '/api/v0/services/shop/roles', { name: 'gone', memo: '' });
+    const [service, role] = ['service "gone"', 'role "shop: gone"'];
+    const named = { serviceScopes: ['gone'], roleScopes: ['shop: gone'], monitorScopes: [monitor.id] };
+    const excluded = { serviceExcludeScopes: ['gone'], roleExcludeScopes: ['shop: gone'] };
+    const cases: [keyof typeof KINDS, Json, Record<string, string>][] = [
+      [
+        'groups',
+        {
+          ...{ name: 'g', notificationLevel: 'all', childNotificationGroupIds: [], childChannelIds: [] },
+          ...{ monitors: [{ id: monitor.id }], services: [{ name: 'gone' }] },
+        },
+        { monitors: `monitor "${monitor.id}"`, services: service },
+      ],
       [
         'downtimes',
-        await make('downtimes', { name: 'd', start: 1, duration: 1, monitorScopes: [monitor.id] }),
-        'monitorScopes.0',
+        { name: 'd', start: 1, duration: 1, ...named },
+        { serviceScopes: service, roleScopes: role, monitorScopes: `monitor "${monitor.id}"` },
       ],
       [
-        'alert-group-settings',
-        await make('settings', { name: 'a', memo: '', monitorScopes: [monitor.id] }),
-        'monitorScopes.0',
+        'downtimes',
+        { name: 'd', start: 1, duration: 1, ...excluded, monitorExcludeScopes: [monitor.id] },
+        {
+          ...{ serviceExcludeScopes: service, roleExcludeScopes: role },
+          monitorExcludeScopes: `monitor "${monitor.id}"`,
+        },
       ],
-    ] as const;
+      [
+        'settings',
+        { name: 'a', memo: '', ...named },
+        { serviceScopes: service, roleScopes: role, monitorScopes: `monitor "${monitor.id}"` },
+      ],
+      [
+        'monitors',
+        { type: 'connectivity', name: 'c', memo: '', scopes: ['gone'], excludeScopes: ['shop: gone'] },
+        { scopes: service, excludeScopes: role },
+      ],
+      [
+        'monitors',
+        {
+          ...{ type: 'service', name: 's', service: 'gone', metric: 'm', operator: '>', warning: 1 },
+          duration: 1,
+        },
+        { service },
+      ],
+    ];
+    const made = await Promise.all(
+      cases.map(async ([kind, object, fields]) => ({
+        ...{ kind, object, fields },
+        id: (await make(kind, object)).id,
+      })),
+    );
     await send('DELETE', `/api/v0/monitors/${monitor.id}`);
     await send('DELETE', '/api/v0/services/gone');
-    for (const [path, { id, ...object }, field] of objects) {
-      expect((await send('PUT', `/api/v0/${path}/${id}`, { ...object, name: 'new' })).status).toBe(200);
-      const message = messageOf(await send('POST', `/api/v0/${path}`, object));
-      expect(message).toBe(`${field}: there is no monitor "${monitor.id}"`);
+    await send('DELETE', '/api/v0/services/shop/roles/gone');
+    for (const { kind, object, fields, id } of made) {
+      const { path } = KINDS[kind];
+      expect(await send('PUT', `${path}/${id}`, object)).toMatchObject({ status: 200, body: object });
+      if (kind === 'monitors')
+        expect((await send('POST', '/api/v1/monitors/preview', { monitor: object, id })).status).toBe(200);
+      for (const [field, what] of Object.entries(fields)) {
+        const others = Object.keys(fields).filter((each) => each !== field);
+        const only = Object.fromEntries(Object.entries(object).filter(([name]) => !others.includes(name)));
+        const place = field === 'service' ? field : `${field}.0`;
+        expect(messageOf(await send('POST', path, only))).toBe(`${place}: there is no ${what}`);
+      }
     }
   });
 
