@@ -8,7 +8,7 @@ import { ImportBatch, seriesKey } from './import-batch';
 import { type ImportSample, InvalidFieldError, parseMapping, samplesOfRow } from './import-mapping';
 import { sampleOfLine } from './import-openmetrics';
 import { type FileRow, readCsv, readLines, readNdjson, readParquet } from './import-rows';
-import { type Functions, OperatorError, TRIES, waitAfter } from './invoke';
+import { DeniedError, type Functions, OperatorError, TRIES, waitAfter } from './invoke';
 import { InvalidValueError } from './option-values';
 
 const FORMATS = ['parquet', 'csv', 'ndjson', 'openmetrics'] as const;
@@ -273,7 +273,7 @@ function formatOf(file: string): Format {
 /**
  * Sends samples through the function `importer`.
  *
- * @throws {OperatorError} when the function cannot be reached for half a minute
+ * @throws {OperatorError} when the function cannot be reached for half a minute, or at once if the call is denied
  */
 export async function sendImport(
   functions: Pick<Functions, 'invoke'>,
@@ -283,7 +283,8 @@ export async function sendImport(
     try {
       return await functions.invoke<ImportResult>('importer', event);
     } catch (error) {
-      if (!(error instanceof OperatorError) || tries === TRIES) throw error;
+      const canRetry = error instanceof OperatorError && !(error instanceof DeniedError);
+      if (!canRetry || tries === TRIES) throw error;
       await waitAfter(tries);
     }
   }

@@ -13,6 +13,9 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
+/** AWS rejected the operator's credentials or rights, or there are no credentials. A retry does not help. */
+export class DeniedError extends OperatorError {}
+
 /** Maximum number of attempts at a request while the stack is busy or unavailable. */
 export const TRIES = 6;
 /** Waits after a failed attempt: 1 s at most after the first, twice as long after each further one. */
@@ -59,13 +62,14 @@ export class Functions {
     });
   }
 
-  /** @throws {OperatorError} */
+  /** @throws {OperatorError} a {@link DeniedError} if the credentials do not suffice */
   async invoke<T>(name: FunctionName, payload: unknown): Promise<T> {
     const target = functionName(this.stage, name);
     const { FunctionError, Payload } = await this.client
       .send(new InvokeCommand({ FunctionName: target, Payload: Buffer.from(JSON.stringify(payload)) }))
       .catch(async (cause: Error) => {
-        throw new OperatorError(await this.reasonOf(cause, target), { cause });
+        const isDenied = DENIED.test(cause.name) || SIGNED_OUT.test(cause.name);
+        throw new (isDenied ? DeniedError : OperatorError)(await this.reasonOf(cause, target), { cause });
       });
     const text = Buffer.from(Payload ?? []).toString('utf8');
     const result = JSON.parse(text === '' ? 'null' : text);
@@ -86,6 +90,8 @@ export class Functions {
     }
     if (DENIED.test(error.name))
       return `${this.place} denied the call: use credentials that allow lambda:InvokeFunction on ${target} (${message})`;
+    if (SIGNED_OUT.test(error.name))
+      return `no valid credentials for ${this.place}: set AWS_PROFILE, or sign in with aws sso login (${message})`;
     return `no answer from ${this.place}: is it running, and do your credentials allow invoking ${target}? (${message})`;
   }
 
@@ -110,9 +116,11 @@ export class Functions {
   }
 }
 
-/** Names of errors with which AWS rejects missing rights, and unknown or expired credentials. */
-const DENIED =
-  /^(AccessDenied|ExpiredToken|InvalidSignature|InvalidClientTokenId|UnrecognizedClient)(Exception)?$/;
+/** Names of errors with which AWS rejects missing rights. */
+const DENIED = /^AccessDenied(Exception)?$/;
+/** Names of errors for credentials that the client does not find, or that AWS does not know or that have expired. */
+const SIGNED_OUT =
+  /^(CredentialsProviderError|(ExpiredToken|InvalidSignature|InvalidClientTokenId|UnrecognizedClient)(Exception)?)$/;
 
 /**
  * `errorType` of a function's response when the function rejects its input. The error message is complete without

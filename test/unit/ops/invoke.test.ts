@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Functions } from '../../../scripts/ops/invoke';
+import { sendImport } from '../../../scripts/ops/import';
+import { DeniedError, Functions } from '../../../scripts/ops/invoke';
 
 test.each(['nonsense', 'localhost:8080', ''])('refuses %j as the address of a stack', (url) => {
   expect(() => new Functions(url)).toThrow(
@@ -35,6 +36,16 @@ describe('a call that AWS refuses', () => {
       says: 'AWS (stack heterotsdb-dev) denied the call: use credentials that allow lambda:InvokeFunction on heterotsdb-dev-operator (User: me is not authorized to perform: lambda:InvokeFunction)',
     },
     {
+      type: 'ExpiredTokenException',
+      message: 'The security token included in the request is expired',
+      says: 'no valid credentials for AWS (stack heterotsdb-dev): set AWS_PROFILE, or sign in with aws sso login (The security token included in the request is expired)',
+    },
+    {
+      type: 'UnrecognizedClientException',
+      message: 'The security token included in the request is invalid.',
+      says: 'no valid credentials for AWS (stack heterotsdb-dev): set AWS_PROFILE, or sign in with aws sso login (The security token included in the request is invalid.)',
+    },
+    {
       type: 'ResourceNotFoundException',
       message: 'Function not found',
       says: "AWS (stack heterotsdb-dev) has no function heterotsdb-dev-operator in eu-west-1: check the stack's name, AWS_REGION and AWS_PROFILE",
@@ -49,5 +60,30 @@ describe('a call that AWS refuses', () => {
     const functions = new Functions('', 'heterotsdb-dev');
     await expect(functions.invoke('operator', {})).rejects.toThrow(says);
     functions.close();
+  });
+
+  test('without credentials, the message says how to sign in', async () => {
+    for (const name of Object.keys(process.env))
+      if (/^AWS_(ACCESS|SECRET|SESSION|CONTAINER|WEB_IDENTITY)|^AWS_PROFILE$/.test(name))
+        delete process.env[name];
+    Object.assign(process.env, {
+      ...{ AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/dev/null' },
+      AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+    });
+    const functions = new Functions('', 'heterotsdb-dev');
+    await expect(functions.invoke('operator', {})).rejects.toThrow(
+      'no valid credentials for AWS (stack heterotsdb-dev): set AWS_PROFILE, or sign in with aws sso login (Could not load credentials from any providers)',
+    );
+    functions.close();
+  });
+
+  test('the importer is not invoked again after a denial', async () => {
+    let calls = 0;
+    const invoke = () => {
+      calls++;
+      return Promise.reject(new DeniedError('denied'));
+    };
+    await expect(sendImport({ invoke }, { tenant: 't', body: '' })).rejects.toThrow('denied');
+    expect(calls).toBe(1);
   });
 });
