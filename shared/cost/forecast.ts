@@ -156,7 +156,7 @@ function rollupsLine({ seriesDays, mbMs, writeUnits, readUnits, puts, gets }: Ro
   return line(
     'rollups',
     seriesDays === 0
-      ? 'none: rollups=off'
+      ? 'none: rollups=off, or no day is archived yet'
       : `${big(seriesDays)} days of a series are rolled up; their month and year are written again with them: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units, ${big(puts)} PUTs and lists, ${big(gets)} GETs`,
     {
       functionGbSecond: gbSeconds(mbMs),
