@@ -1,16 +1,17 @@
+import { ROLLUP_OBJECT_BYTES } from '../../shared/archive/rollup';
+import { UPLOAD_PART_BYTES } from '../../shared/cold/object-upload';
 import { type Billed, billedOf } from '../../shared/cost/cost-line';
 import { REPLACED_DAYS } from '../../shared/cost/demand';
 import { GB, type Price } from '../../shared/cost/prices';
 import { DAY_MS } from '../../shared/model/duration';
 import { metaKeys } from '../../shared/platform/keys';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 
 const WRITE_UNIT_BYTES = 1024;
-/** Maximum size of a request that writes a part of an archive object, in bytes (cold/object-upload.ts). */
-const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Size at which an archive object ends, by default (settings.ts), and a rollup object (archive/rollup.ts), in bytes. */
-const [ARCHIVE_OBJECT_BYTES, ROLLUP_OBJECT_BYTES] = [256_000_000, 64 * 1024 * 1024];
+/** Size at which an archive object ends by default, in bytes. */
+const ARCHIVE_OBJECT_BYTES = parseSettings({}).archivePartBytes;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
 
@@ -103,9 +104,9 @@ export class Meter {
    */
   putObject(key: string, bytes: number): void {
     const fullBytes = bytes / this.options.sample;
-    const isUpload = key.startsWith(BUCKET_PREFIX.archive) && fullBytes > UPLOAD_BYTES;
+    const isUpload = key.startsWith(BUCKET_PREFIX.archive) && fullBytes > UPLOAD_PART_BYTES;
     const requests = isUpload
-      ? Math.ceil(fullBytes / UPLOAD_BYTES) + 2 * Math.ceil(fullBytes / ARCHIVE_OBJECT_BYTES)
+      ? Math.ceil(fullBytes / UPLOAD_PART_BYTES) + 2 * Math.ceil(fullBytes / ARCHIVE_OBJECT_BYTES)
       : Math.ceil(fullBytes / ROLLUP_OBJECT_BYTES);
     this.add('objectPut', Math.max(1, requests));
   }

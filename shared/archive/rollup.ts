@@ -52,7 +52,7 @@ export interface RollupCount {
  * Size at which a rollup object ends, in bytes. An object can exceed this size, because the current source is completed
  * first. The bound limits memory, which holds the new object and the object that it replaces.
  */
-const PART_BYTES = 64 * 1024 * 1024;
+export const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /** Number of partitions whose days and rollups are checked at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /** Number of groups that are aggregated at the same time. */
@@ -150,7 +150,7 @@ async function rewriteSpan(
       if (rolled === undefined) excluded.add(group);
       else {
         const isNewSource = last === undefined || sourceIdOfGroup(last) !== sourceIdOfGroup(group);
-        if (isNewSource && writer.byteLength >= PART_BYTES) await endPart();
+        if (isNewSource && writer.byteLength >= ROLLUP_OBJECT_BYTES) await endPart();
         firstGroup ??= group;
         writer.addGroup(group, rolled);
         last = group;

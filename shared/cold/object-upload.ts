@@ -31,7 +31,7 @@ export const OBJECT_HEADERS = {
  * Size of the parts of a multipart upload, in bytes. A smaller object is written with one PUT. S3 allows parts of 5 MB
  * to 5 GB, and at most 10,000 parts.
  */
-const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
+export const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
 /** Maximum number of parts that are being sent while the next part is made. */
 const PARALLEL = 2;
 

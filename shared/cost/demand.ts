@@ -125,9 +125,9 @@ const DIRECTORY_BYTES = 940;
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
-/** Maximum size of a request that writes a part of an archive object, in bytes. */
+/** Maximum size of a request that writes a part of an archive object (cold/object-upload.ts), in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Size at which a rollup object ends, in bytes. It is written and read at once. */
+/** Size at which a rollup object ends (archive/rollup.ts), in bytes. It is written and read at once. */
 const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /**
  * Bytes of a series in the rollup object of a month, with hours, and in that of a year, with days: in the object, and for
