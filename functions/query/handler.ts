@@ -39,7 +39,7 @@ const answer = httpHandler(gatekeeper, {
 
 const ruleInputs: RuleInputs = {
   tenants: dependencies.tenants,
-  ruleGroups: ruleGroups,
+  ruleGroups,
   states: ruleStates,
   silences,
   receivers,

@@ -24,6 +24,7 @@ export const archive = bench({
     hosts: count('hosts of --rollups, 100 metrics each', 4),
   },
   run: async ({ data, rollups, hosts }, frame) => {
+    if (rollups && data !== undefined) throw new Error('--data cannot be given with --rollups');
     if (rollups) return measureRollups(hosts);
     const rows: object[] = [];
     const add = frame.adder(rows);

@@ -116,7 +116,9 @@ export async function importFile(
 ): Promise<ImportTotals> {
   const { file, tenant, dryRun = false, skipInvalid = false, rate } = options;
   if (file !== '-' && !existsSync(file)) throw new OperatorError(`no such file: ${file}`);
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) throw new OperatorError(`${file} is a directory: import its files one by one`);
+  if (!stats?.isFile())
     throw new OperatorError(
       `${file} is not a regular file: save the input to a file first; import stores its progress beside it`,
     );

@@ -12,12 +12,12 @@ import {
   deleteItemIf,
   getItem,
   type Item,
-  isWritten,
   putItem,
   putItemIf,
   queryAll,
   queryItems,
   type Table,
+  tryWrite,
 } from '../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
@@ -112,9 +112,9 @@ export class EvaluatorStore {
     const items = this.itemsOf(tick);
     const { Put, Delete } = items[0]!;
     if (items.length > 1)
-      return isWritten(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
-    if (Put !== undefined) return isWritten(client.send(new PutItemCommand(Put)));
-    return isWritten(client.send(new DeleteItemCommand(Delete!)));
+      return tryWrite(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
+    if (Put !== undefined) return tryWrite(client.send(new PutItemCommand(Put)));
+    return tryWrite(client.send(new DeleteItemCommand(Delete!)));
   }
 
   private itemsOf({

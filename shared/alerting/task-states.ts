@@ -40,8 +40,8 @@ export class TaskStates<State> {
     private readonly of: 'rule' | 'monitor',
   ) {}
 
-  async get(tenantId: Id, group: string): Promise<State | undefined> {
-    const item = await getItem(this.table, metaKeys.taskState(this.of, tenantId, group));
+  async get(tenantId: Id, task: string): Promise<State | undefined> {
+    const item = await getItem(this.table, metaKeys.taskState(this.of, tenantId, task));
     return item && (decodeJson(item.state!.B!) as State);
   }
 

@@ -14,8 +14,8 @@ import { expiresAtOf } from './lifetimes';
  *
  *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   versionOrder: hex, see below   isOpened   expiresAt: seconds
  *
- * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order: as
- * texts, places sort as versions do, so a condition can compare them. `isOpened` exists once the days
+ * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order: as a
+ * text, it sorts as versions do, so a condition can compare it. `isOpened` exists once the days
  * of the deletion have been opened for the archiver.
  */
 export class DeletionTable {

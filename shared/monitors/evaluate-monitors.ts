@@ -35,7 +35,7 @@ export interface MonitorStores extends MonitorDocuments, SampleInputs {
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
-/** Evaluates monitors of samples, each as a task of one rule. */
+/** Evaluates monitors of samples. Each monitor is one task. */
 export async function evaluateMonitors(
   stores: MonitorStores,
   request: EvaluationRequest,

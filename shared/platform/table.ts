@@ -256,7 +256,7 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
  * condition did not hold, or because another transaction was changing one of the items. Throws any other
  * error.
  */
-export async function isWritten(write: Promise<unknown>): Promise<boolean> {
+export async function tryWrite(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
     return true;

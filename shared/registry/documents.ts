@@ -11,7 +11,7 @@ import {
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { getItem, type Item, isWritten, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, queryAll, queryItems, succeeds, type Table, tryWrite } from '../platform/table';
 
 /** Kinds of documents. Each kind is one item collection per tenant. */
 const DOCUMENT_KINDS = [
@@ -152,7 +152,7 @@ export class Documents<T> {
         next.also.length === 0
           ? this.table.client.send(new PutItemCommand(Put))
           : this.table.client.send(new TransactWriteItemsCommand({ TransactItems: [{ Put }, ...next.also] }));
-      if (await isWritten(write)) return next.value;
+      if (await tryWrite(write)) return next.value;
       await sleep(Math.random() * waitMs);
     }
   }
@@ -193,7 +193,7 @@ export class Documents<T> {
         ConditionExpression: 'revision = :revision',
         ExpressionAttributeValues: { ':revision': { S: found.revision } },
       });
-      if (await isWritten(this.table.client.send(remove))) return true;
+      if (await tryWrite(this.table.client.send(remove))) return true;
       await sleep(Math.random() * waitMs);
     }
   }

@@ -24,6 +24,13 @@ test.each(BENCHMARKS.map(({ name }) => name))(
   },
 );
 
+test('archive --rollups has data of its own', async () => {
+  const command = benchmarkOf('archive').command();
+  await expect(command.parseAsync(['--rollups', '--data', 'x.ndjson'], { from: 'user' })).rejects.toThrow(
+    '--data cannot be given with --rollups',
+  );
+});
+
 test('a short run of a benchmark ends, and prints one JSON value or text', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'bench-'));
   const file = join(dir, 'tiny.ndjson');

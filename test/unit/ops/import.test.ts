@@ -292,7 +292,12 @@ describe('ops import', () => {
     expect(readFileSync(`${text}.import.json`, 'utf8')).toContain('"isDone":true');
   });
 
-  test.each(['-', '/dev/null', '.'])('reads no %p, which is no regular file', async (file) => {
+  test('reads no directory', async () => {
+    const says = `${folder} is a directory: import its files one by one`;
+    await expect(load(folder, { format: 'csv' })).rejects.toThrow(says);
+  });
+
+  test.each(['-', '/dev/null'])('reads no %p, which is no regular file', async (file) => {
     const says = `${file} is not a regular file: save the input to a file first`;
     await expect(load(file, { format: 'csv' })).rejects.toThrow(says);
   });
