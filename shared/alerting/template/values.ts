@@ -90,7 +90,7 @@ export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, el
 /**
  * Compares two values of the same basic kind.
  *
- * @throws {TemplateError} for values of different kinds, or of any other kind
+ * @throws {TemplateError} for values of different kinds, and for values that are neither numbers nor strings
  */
 export function compareValues(a: TemplateValue, b: TemplateValue): number {
   if (typeof a !== typeof b || a === null || b === null)
@@ -101,9 +101,9 @@ export function compareValues(a: TemplateValue, b: TemplateValue): number {
 }
 
 /**
- * Returns whether two values of the same basic kind are equal.
+ * Returns whether two values of the same basic kind are equal. Nil can be compared with any value.
  *
- * @throws {TemplateError} for values of different kinds, or of any other kind
+ * @throws {TemplateError} for values of different kinds, and for values that are neither booleans, numbers nor strings
  */
 export function areEqual(a: TemplateValue, b: TemplateValue): boolean {
   if (a === null || b === null) return a === b;
