@@ -21,7 +21,10 @@ import type { TaskStates } from './task-states';
 export interface Target {
   /** Identifies the target within its tenant. */
   readonly address: string;
-  /** Batches with the same target and queue are sent in order. */
+  /**
+   * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, all
+   * targets of later batches of the monitor wait for this target.
+   */
   readonly queue: string;
   /** How many of the batch's notifications the target receives. */
   readonly count: number;
@@ -217,9 +220,12 @@ async function empty(
   for (const item of items.slice(surplus.length)) {
     if (!hasTime()) return;
     const { batch, attempts, dueMs } = item;
+    if (isEventBatch(batch) && waiting.has(batch.monitorId)) continue;
     const isRepeat = isRepeated(batch);
     const targets = isEventBatch(batch)
-      ? await dependencies.eventTargets(tenant, batch).catch((error: unknown) => [failingTarget(error)])
+      ? await dependencies
+          .eventTargets(tenant, batch)
+          .catch((error: unknown) => [failingTarget(batch.monitorId, error)])
       : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
@@ -268,8 +274,8 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
 }
 
 /** Returns a target in place of those that could not be determined. */
-function failingTarget(error: unknown): Target {
-  return { address: 'targets', queue: 'targets', count: 1, deliver: () => Promise.reject(error) };
+function failingTarget(queue: string, error: unknown): Target {
+  return { address: 'targets', queue, count: 1, deliver: () => Promise.reject(error) };
 }
 
 function targetOf(

@@ -1,0 +1,93 @@
+import { NO_RECEIVERS } from '../../../shared/alerting/receivers';
+import { type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/send';
+import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
+import { type TargetStores, targetsOf } from '../../../shared/monitors/targets';
+
+const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
+const TENANT = { id: 'id', name: 'acme' };
+const RECORDED = ['record'];
+
+/** A batch with one event of the alert `a-MONITOR`. */
+function batchOf(monitorId: string, kind: 'opened' | 'closed'): AlertBatch {
+  const alert = { id: `a-${monitorId}`, status: 'CRITICAL', wasCritical: true } as const;
+  const times = { openedAtMs: NOW_MS, changedAtMs: NOW_MS, notifiedAtMs: NOW_MS };
+  const event: AlertEvent = {
+    ...{ id: `${monitorId} ${kind}`, key: '', kind, trigger: 'monitoring', isTold: true, atMs: NOW_MS },
+    status: kind === 'closed' ? 'OK' : 'CRITICAL',
+    subject: { type: 'query', monitorId, monitorName: 'm', memo: '', services: [] },
+    alert: { ...alert, ...times },
+  };
+  return { tenant: TENANT.name, tickMs: NOW_MS, monitorId, events: [event] };
+}
+
+/** A tenant with one webhook, the list of its alerts, and an outbox in memory. */
+function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
+  type Item = Awaited<ReturnType<SendDependencies['store']['outbox']>>[number];
+  const item = { tenantId: TENANT.id, attempts: 0, dueMs: 0, taken, refused: [], stored: {} };
+  const outbox = new Map<string, Item>(
+    batches.map((batch, i) => [String(i), { ...item, key: String(i), batch }]),
+  );
+  const got: string[] = [];
+  const recorded: string[] = [];
+  let nowMs = NOW_MS;
+  const stores: { -readonly [K in keyof TargetStores]: TargetStores[K] } = {
+    alerts: { record: async (_, events) => void recorded.push(...events.map(({ id }) => id)) },
+    channels: { list: async () => [{ id: 'w', type: 'webhook', name: 'w', url: 'https://w' }] },
+    groups: {
+      list: async () => [
+        { id: 'g', type: 'group-default', name: 'g', notificationLevel: 'all', childChannelIds: ['w'] },
+      ],
+    },
+    post: async ({ json }) => {
+      const { alert } = JSON.parse(json);
+      got.push(`${alert.id} ${alert.status}`);
+    },
+    externalUrl: '',
+  };
+  const sending: SendDependencies = {
+    eventTargets: (tenant, batch) => targetsOf(stores, tenant, batch as AlertBatch),
+    gaveUp: async () => {},
+    receivers: { get: async () => NO_RECEIVERS },
+    ruleStates: { list: async () => new Map() },
+    store: {
+      outbox: async () => [...outbox.values()],
+      sent: async (key) => void outbox.delete(key),
+      putOff: async (each) => void outbox.set(each.key, each),
+      giveUp: async ({ key }) => void outbox.delete(key),
+    },
+    post: stores.post,
+    publish: async () => {},
+    externalUrl: '',
+    now: () => nowMs,
+    told: new Map(),
+  };
+  const send = () => sendAll(sending, [TENANT], () => true);
+  const later = (ms: number) => {
+    nowMs += ms;
+  };
+  return { send, later, got, recorded, outbox, stores };
+}
+
+test('a channel hears that an alert opened before it hears that the alert closed, although the channels could not be read for a while', async () => {
+  const batches = [batchOf('m', 'opened'), batchOf('m', 'closed'), batchOf('other', 'opened')];
+  const { send, later, got, outbox, stores } = sender(batches, RECORDED);
+  const { list } = stores.channels;
+  const failOnce = () => {
+    stores.channels = {
+      list: () => {
+        stores.channels = { list };
+        return Promise.reject(new Error('throttled'));
+      },
+    };
+  };
+  failOnce();
+  expect(await send()).toMatchObject({ sent: 1, failed: 1 });
+  // The first batch is not due yet, and its channels fail again.
+  failOnce();
+  await send();
+  expect(got).toEqual(['a-other critical']);
+  later(waitMs(1));
+  await send();
+  expect(got).toEqual(['a-other critical', 'a-m critical', 'a-m ok']);
+  expect(outbox.size).toBe(0);
+});
