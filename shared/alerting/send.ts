@@ -22,8 +22,8 @@ export interface Target {
   /** Identifies the target within its tenant. */
   readonly address: string;
   /**
-   * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, all
-   * targets of later batches of the monitor wait for this target.
+   * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, the
+   * batch's next targets and all later batches of the monitor wait for this target.
    */
   readonly queue: string;
   /** How many of the batch's notifications the target receives. */
@@ -38,7 +38,7 @@ export interface SendDependencies {
     tenant: Pick<Tenant, 'id' | 'name'>,
     batch: EventBatch,
   ) => Promise<readonly Target[]>;
-  /** Called when a batch of events becomes a dead letter, with the addresses that had not accepted the batch. */
+  /** Called when a batch of events becomes a dead letter, with the addresses whose last attempt failed. */
   readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
@@ -220,7 +220,8 @@ async function empty(
   for (const item of items.slice(surplus.length)) {
     if (!hasTime()) return;
     const { batch, attempts, dueMs } = item;
-    if (isEventBatch(batch) && waiting.has(batch.monitorId)) continue;
+    const isStopped = () => isEventBatch(batch) && waiting.has(batch.monitorId);
+    if (isStopped()) continue;
     const isRepeat = isRepeated(batch);
     const targets = isEventBatch(batch)
       ? await dependencies
@@ -229,8 +230,9 @@ async function empty(
       : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
-    const failures: string[] = [];
+    const failures = new Map<string, string>();
     for (const target of targets) {
+      if (isStopped()) break;
       const { address, queue } = target;
       if (taken.has(address)) continue;
       if (!isRepeat && (waiting.has(queue) || dueMs > now())) {
@@ -241,19 +243,19 @@ async function empty(
       if (failure === undefined || failure.isFinal) taken.add(address);
       if (failure?.isFinal) refused.add(failure.message);
       else if (failure !== undefined) {
-        failures.push(failure.message);
+        failures.set(address, failure.message);
         waiting.add(queue);
       }
     }
-    const left = targets.filter(({ address }) => !taken.has(address)).map(({ address }) => address);
-    const hasFailed = failures.length > 0;
+    const isTaken = targets.every(({ address }) => taken.has(address));
+    const hasFailed = failures.size > 0;
     const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
-    if (isRepeat || left.length === 0) report.settled.add(item.key);
-    if (isRepeat || (left.length === 0 && refused.size === 0)) await store.sent(item.key);
-    else if (left.length === 0) await store.giveUp(tried);
+    if (isRepeat || isTaken) report.settled.add(item.key);
+    if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
+    else if (isTaken) await store.giveUp(tried);
     else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
-      await giveUp(dependencies, { ...tried, refused: [...refused, ...failures] }, report);
-      if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
+      await giveUp(dependencies, { ...tried, refused: [...refused, ...failures.values()] }, report);
+      if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
     } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
     else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
   }

@@ -23,7 +23,7 @@ export interface TargetStores {
   readonly externalUrl: string;
 }
 
-/** Address of the list of alerts, which is the first target of every batch. */
+/** Address of the list of alerts, which is the first target of every batch. The channels wait for it. */
 const RECORD = 'record';
 
 /**
@@ -36,7 +36,7 @@ export async function targetsOf(
   batch: AlertBatch,
 ): Promise<Target[]> {
   const record: Target = {
-    ...{ address: RECORD, queue: `${RECORD} ${batch.monitorId}`, count: batch.events.length },
+    ...{ address: RECORD, queue: batch.monitorId, count: batch.events.length },
     deliver: () => alerts.record(id, batch.events),
   };
   const told = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');

@@ -1,5 +1,5 @@
 import { NO_RECEIVERS } from '../../../shared/alerting/receivers';
-import { type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/send';
+import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/send';
 import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
 import { type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
@@ -29,6 +29,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
   );
   const got: string[] = [];
   const recorded: string[] = [];
+  const gaveUp: string[] = [];
   let nowMs = NOW_MS;
   const stores: { -readonly [K in keyof TargetStores]: TargetStores[K] } = {
     alerts: { record: async (_, events) => void recorded.push(...events.map(({ id }) => id)) },
@@ -46,7 +47,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
   };
   const sending: SendDependencies = {
     eventTargets: (tenant, batch) => targetsOf(stores, tenant, batch as AlertBatch),
-    gaveUp: async () => {},
+    gaveUp: async (_, addresses) => void gaveUp.push(...addresses),
     receivers: { get: async () => NO_RECEIVERS },
     ruleStates: { list: async () => new Map() },
     store: {
@@ -65,7 +66,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
   const later = (ms: number) => {
     nowMs += ms;
   };
-  return { send, later, got, recorded, outbox, stores };
+  return { send, later, got, recorded, gaveUp, outbox, stores };
 }
 
 test('a channel hears that an alert opened before it hears that the alert closed, although the channels could not be read for a while', async () => {
@@ -90,4 +91,38 @@ test('a channel hears that an alert opened before it hears that the alert closed
   await send();
   expect(got).toEqual(['a-other critical', 'a-m critical', 'a-m ok']);
   expect(outbox.size).toBe(0);
+});
+
+test('channels hear of an alert once the list of alerts has it', async () => {
+  const batches = [batchOf('m', 'opened'), batchOf('m', 'closed'), batchOf('other', 'opened')];
+  const { send, later, got, recorded, outbox, stores } = sender(batches);
+  const { record } = stores.alerts;
+  stores.alerts = {
+    record: async (id, events) => {
+      if (events[0]!.subject.monitorId === 'm') throw new Error('throttled');
+      await record(id, events);
+    },
+  };
+  await send();
+  expect([got, recorded]).toEqual([['a-other critical'], ['other opened']]);
+  stores.alerts = { record };
+  // The first batch is not due yet.
+  await send();
+  expect(got).toHaveLength(1);
+  later(waitMs(1));
+  await send();
+  expect(got.slice(1)).toEqual(['a-m critical', 'a-m ok']);
+  expect(recorded.slice(1)).toEqual(['m opened', 'm closed']);
+  expect(outbox.size).toBe(0);
+});
+
+test('a channel that waited for the list of alerts is not suspended when the batch is given up', async () => {
+  const { send, later, got, gaveUp, outbox, stores } = sender([batchOf('m', 'opened')]);
+  stores.alerts = { record: () => Promise.reject(new Error('too long')) };
+  for (let i = 1; i <= MAX_ATTEMPTS; i++) {
+    await send();
+    later(waitMs(i));
+  }
+  expect(outbox.size).toBe(0);
+  expect([got, gaveUp]).toEqual([[], ['record']]);
 });
