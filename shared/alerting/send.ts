@@ -253,7 +253,7 @@ async function empty(
     if (isRepeat || isTaken) report.settled.add(item.key);
     if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
     else if (isTaken) await store.giveUp(tried);
-    else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
+    else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
       await giveUp(dependencies, { ...tried, refused: [...refused, ...failures.values()] }, report);
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
     } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });

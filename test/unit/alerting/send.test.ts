@@ -261,6 +261,14 @@ test('a batch becomes a dead letter after the last attempt, with growing waits b
   expect(dead).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
 });
 
+test('a batch that was attempted more often than the maximum, as another release does, becomes a dead letter', async () => {
+  const { send, failing, outbox, dead } = sender(['a'], []);
+  outbox.set('0', { ...ITEM, key: '0', batch: batchOf('g'), attempts: MAX_ATTEMPTS });
+  failing.set('a', false);
+  expect(await send()).toMatchObject({ failed: 1, dropped: 1 });
+  expect([outbox.size, dead.length]).toEqual([0, 1]);
+});
+
 test('the oldest batches of a tenant become dead letters when too many wait', async () => {
   const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
   const { send, dead } = sender(['a'], batches);
