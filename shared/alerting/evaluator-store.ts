@@ -21,7 +21,7 @@ import {
 } from '../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
-import type { EventBatch, NotificationBatch } from './notification';
+import { type EventBatch, isEventBatch, type NotificationBatch } from './notification';
 import { decodeJson } from './task-states';
 
 /** A completed tick of a task, ready to be committed. */
@@ -58,6 +58,8 @@ export interface OutboxItem extends Delivery {
   readonly key: string;
   readonly tenantId: Id;
   readonly batch: NotificationBatch | EventBatch;
+  /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
+  readonly unreadable?: unknown;
   readonly stored: Item;
 }
 
@@ -264,11 +266,24 @@ const UNTRIED: Delivery = { attempts: 0, dueMs: 0, taken: [], refused: [] };
 
 function outboxItem(item: Item): OutboxItem {
   const { delivery } = item;
+  const key = item.sk!.S!;
   return {
-    key: item.sk!.S!,
-    tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
-    batch: decodeJson(item.batch!.B!) as OutboxItem['batch'],
+    key,
+    tenantId: metaKeys.parseOutboxBatch(key).tenantId,
+    ...batchIn(item, key),
     ...(delivery === undefined ? UNTRIED : (JSON.parse(delivery.S!) as Delivery)),
     stored: item,
   };
+}
+
+function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable'> {
+  try {
+    const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
+    if (!Array.isArray(isEventBatch(batch) ? batch.events : batch.notifications))
+      throw new TypeError('a batch has neither notifications nor events');
+    return { batch };
+  } catch (unreadable) {
+    const { tickMs, tenantId } = metaKeys.parseOutboxBatch(key);
+    return { batch: { tenant: tenantId, tickMs, monitorId: key, events: [] }, unreadable };
+  }
 }

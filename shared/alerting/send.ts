@@ -113,7 +113,8 @@ export async function sendAll(
   const outbox = await dependencies.store.outbox();
   // A tenant with waiting batches may have removed its rules in the meantime.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
-  for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
+  for (const { tenantId: id, batch, unreadable } of outbox)
+    if (unreadable === undefined || !all.has(id)) all.set(id, { id, name: batch.tenant });
   const report: Report = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
   await mapLimited([...all.values()], PARALLEL, async (tenant) => {
     if (!hasTime()) return;
@@ -224,9 +225,7 @@ async function empty(
     if (isStopped()) continue;
     const isRepeat = isRepeated(batch);
     const targets = isEventBatch(batch)
-      ? await dependencies
-          .eventTargets(tenant, batch)
-          .catch((error: unknown) => [failingTarget(batch.monitorId, error)])
+      ? await eventTargetsOf(dependencies, tenant, batch, item)
       : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
@@ -264,7 +263,8 @@ async function empty(
 /** Moves a batch to the dead letters. */
 async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
   const { batch, key } = item;
-  const notifications = isEventBatch(batch) ? batch.events.length : batch.notifications.length;
+  // An unreadable batch counts as one notification.
+  const notifications = isEventBatch(batch) ? Math.max(1, batch.events.length) : batch.notifications.length;
   report.dropped += notifications;
   report.settled.add(key);
   log.error('notifications were not delivered after all attempts', {
@@ -275,9 +275,20 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   await store.giveUp(item);
 }
 
-/** Returns a target in place of those that could not be determined. */
-function failingTarget(queue: string, error: unknown): Target {
-  return { address: 'targets', queue, count: 1, deliver: () => Promise.reject(error) };
+/** Returns the targets of a batch of events, or one that fails in their place if they could not be determined. */
+async function eventTargetsOf(
+  { eventTargets }: SendDependencies,
+  tenant: Pick<Tenant, 'id' | 'name'>,
+  batch: EventBatch,
+  { unreadable }: OutboxItem,
+): Promise<readonly Target[]> {
+  try {
+    if (unreadable !== undefined) throw unreadable;
+    return await eventTargets(tenant, batch);
+  } catch (error) {
+    const deliver = () => Promise.reject(error);
+    return [{ address: 'targets', queue: batch.monitorId, count: 1, deliver }];
+  }
 }
 
 function targetOf(

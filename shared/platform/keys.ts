@@ -226,8 +226,10 @@ export const metaKeys = {
   /** The sort key begins with the tick, so that notifications are sent in the order of ticks. */
   outboxBatch: (tickMs: number, tenantId: Id, task: Id, part: number): ItemKey =>
     itemKey(metaKeys.outbox, `${timeText(tickMs)}#${tenantId}#${task}#${part}`),
-  /** Returns the tenant of a batch of notifications. */
-  parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
+  parseOutboxBatch: (sort: string): { tickMs: number; tenantId: Id } => {
+    const [tick, tenantId] = sort.split('#');
+    return { tickMs: Number(tick), tenantId: tenantId! };
+  },
   undeliveredOf: (tenantId: Id) => `undelivered#${tenantId}`,
   /** @param key the batch's sort key in the outbox */
   undelivered: (tenantId: Id, key: string): ItemKey => itemKey(metaKeys.undeliveredOf(tenantId), key),
