@@ -440,12 +440,7 @@ class Translation implements MetricsSink {
     const { known } = this;
     const name = metric.family;
     if (this.hasTooMany(name, bounds.length, 'buckets')) return;
-    const flaw = flawOfBuckets(point);
-    if (flaw !== undefined) {
-      this.droppedSamples++;
-      this.note(`${name}: ${flaw}`);
-      return;
-    }
+    if (this.isFlawed(name, flawOfBuckets(point))) return;
     if (sumBits !== undefined) this.addBits(known.memberOf(metric, 'sum'), point, sumBits);
     this.addNumber(known.memberOf(metric, 'count'), point, count);
     let running = 0;
@@ -463,10 +458,18 @@ class Translation implements MetricsSink {
     return true;
   }
 
+  private isFlawed(name: string, flaw: string | undefined): boolean {
+    if (flaw === undefined) return false;
+    this.droppedSamples++;
+    this.note(`${name}: ${flaw}`);
+    return true;
+  }
+
   private addSummary(metric: KnownMetric, point: SummaryPoint): void {
     const { count, sumBits, quantiles } = point;
     const { known } = this;
     if (this.hasTooMany(metric.family, quantiles.length, 'quantiles')) return;
+    if (this.isFlawed(metric.family, flawOfQuantiles(point))) return;
     this.addBits(known.memberOf(metric, 'sum'), point, sumBits);
     this.addNumber(known.memberOf(metric, 'count'), point, count);
     for (const { quantile, bits } of quantiles) this.addBits(known.memberOf(metric, quantile), point, bits);
@@ -547,8 +550,16 @@ function flawOfBuckets({ bucketCounts, bounds, isStale }: HistogramPoint): strin
   const counts = bucketCounts.length;
   const isCounted = counts === 0 ? bounds.length === 0 || isStale : counts === bounds.length + 1;
   if (!isCounted) return `${counts} buckets for ${bounds.length} bounds`;
-  const doAscend = bounds.every((bound, i) => i === 0 || bounds[i - 1]! < bound);
-  return doAscend ? undefined : 'the bounds do not ascend';
+  const doAscend = bounds.every((bound, i) => bound < (bounds[i + 1] ?? Infinity));
+  return doAscend ? undefined : 'the bounds must ascend, and be numbers below +Inf';
+}
+
+/** Returns why the quantiles of a summary are invalid; undefined if they are valid. They may have any order. */
+function flawOfQuantiles({ quantiles }: SummaryPoint): string | undefined {
+  const outside = quantiles.find(({ quantile }) => !(quantile >= 0 && quantile <= 1));
+  if (outside !== undefined) return `the quantile ${outside.quantile} is not between 0 and 1`;
+  const isUnique = new Set(quantiles.map(({ quantile }) => quantile)).size === quantiles.length;
+  return isUnique ? undefined : 'a quantile occurs twice';
 }
 
 /**

@@ -187,6 +187,11 @@ function histogramOf(point: object) {
   return { name: 'm', histogram: { aggregationTemporality: 2, dataPoints: [{ timeUnixNano, ...point }] } };
 }
 
+function summaryOf(...quantiles: (number | string)[]) {
+  const quantileValues = quantiles.map((quantile, value) => ({ quantile, value }));
+  return { name: 'm', summary: { dataPoints: [{ timeUnixNano, count: 3, sum: 4, quantileValues }] } };
+}
+
 test('integers beyond 2^53 in attributes keep every digit, so that their series stay apart', () => {
   const point = (intValue: string) => ({
     timeUnixNano,
@@ -284,7 +289,32 @@ test.each([
   {
     name: 'of a histogram with a bound twice',
     metric: histogramOf({ count: 3, bucketCounts: [1, 1, 1], explicitBounds: [1, 1] }),
-    reason: 'm: the bounds do not ascend',
+    reason: 'm: the bounds must ascend, and be numbers below +Inf',
+  },
+  {
+    name: 'of a histogram whose last bound is +Inf, the bound of the bucket that follows',
+    metric: histogramOf({ count: 3, bucketCounts: [1, 1, 1], explicitBounds: [1, 'Infinity'] }),
+    reason: 'm: the bounds must ascend, and be numbers below +Inf',
+  },
+  {
+    name: 'of a histogram with a bound that is not a number',
+    metric: histogramOf({ count: 2, bucketCounts: [1, 1], explicitBounds: ['NaN'] }),
+    reason: 'm: the bounds must ascend, and be numbers below +Inf',
+  },
+  {
+    name: 'of a summary with a quantile twice',
+    metric: summaryOf(0.5, 0.9, 0.5),
+    reason: 'm: a quantile occurs twice',
+  },
+  {
+    name: 'of a summary with a quantile that is too large',
+    metric: summaryOf(99),
+    reason: 'm: the quantile 99 is not between 0 and 1',
+  },
+  {
+    name: 'of a summary with a quantile that is not a number',
+    metric: summaryOf('NaN'),
+    reason: 'm: the quantile NaN is not between 0 and 1',
   },
 ])('points $name are rejected with a reason', ({ metric, reason }) => {
   const { samples, rejected, reasons } = samplesOf(request([metric]));
