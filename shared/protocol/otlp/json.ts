@@ -173,7 +173,7 @@ function anyValue(value: unknown, depth: number): AnyValue {
   const json = object(value, 'value');
   if (typeof json.stringValue === 'string') return json.stringValue.toWellFormed();
   if (typeof json.boolValue === 'boolean') return json.boolValue;
-  if (json.intValue !== undefined) return integerValue(asInteger(json.intValue, 'intValue'));
+  if (json.intValue !== undefined) return integerValue(asExactInteger(json.intValue, 'intValue'));
   if (json.doubleValue !== undefined) return asDouble(json.doubleValue, 'doubleValue');
   if (typeof json.bytesValue === 'string') return json.bytesValue.toWellFormed();
   if (json.arrayValue !== undefined)
@@ -221,6 +221,13 @@ function asInteger(value: unknown, field: string): bigint {
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
   if (typeof value === 'string' && /^-?\d{1,20}$/.test(value)) return BigInt(value);
   throw invalid(field, 'an integer', value);
+}
+
+/** Rejects a number beyond 2^53, because `JSON.parse` may have rounded it. */
+function asExactInteger(value: unknown, field: string): bigint {
+  const read = asInteger(value, field);
+  if (typeof value === 'string' || Number.isSafeInteger(value)) return read;
+  throw invalid(field, 'a string for an integer beyond 2^53', value);
 }
 
 function bitsOf(json: Json, field: string): bigint | undefined {

@@ -210,6 +210,19 @@ test('integers beyond 2^53 in attributes keep every digit, so that their series 
   ]);
 });
 
+test.each([2 ** 53, -(2 ** 53)])(
+  'the JSON number %d in an attribute rejects its point, since JSON may have rounded it',
+  (intValue) => {
+    const point = { timeUnixNano, asInt: 1, attributes: [{ key: 'id', value: { intValue } }] };
+    const json = request([{ name: 'm', gauge: { dataPoints: [point, { timeUnixNano, asInt: 2 }] } }]);
+    expect(flat(otlpMetrics.parse(dictionary, readMetricsJson(json), ACCEPTS, undefined))).toEqual({
+      samples: [`m{${TARGET}} 2`],
+      rejected: 1,
+      reasons: [`m: intValue: expected a string for an integer beyond 2^53, got ${intValue}`],
+    });
+  },
+);
+
 test('a stale histogram with bounds and without counts makes the series of its buckets stale', () => {
   const { samples, rejected } = samplesOf(request([histogramOf({ flags: 1, explicitBounds: [1] })]));
   expect({ samples, rejected }).toEqual({
