@@ -167,23 +167,31 @@ export async function redrive(
  * not bring these samples back if the stream no longer has their records.
  *
  * @returns false if there was no time for all of them; the next call goes on
- * @throws if an object cannot be ingested, after all others were
+ * @throws if an object cannot be ingested, after all others that there was time for
  */
 export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDependencies): Promise<boolean> {
   const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
   const errors: string[] = [];
+  let isDone = true;
   for (const [key, entry] of entries) {
     if (entry.notices === notices) continue;
-    if (!hasTime()) return false;
-    const driven = await driveObject({ store, ingest }, key);
-    if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
-      // The object no longer exists, or must stay although nothing of it is in memory.
-      await ledger.delete(key);
-    else if ('error' in driven) errors.push(driven.error);
-    else await ledger.put(key, { watermarkMs: (await ledger.progress()).watermarkMs, notices });
+    if (!hasTime()) {
+      isDone = false;
+      break;
+    }
+    try {
+      const driven = await driveObject({ store, ingest }, key);
+      if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
+        // The object no longer exists, or must stay although nothing of it is in memory.
+        await ledger.delete(key);
+      else if ('error' in driven) errors.push(driven.error);
+      else await ledger.put(key, { watermarkMs: (await ledger.progress()).watermarkMs, notices });
+    } catch (error) {
+      errors.push(`${key}: ${(error as Error).message}`);
+    }
   }
   if (errors.length > 0) throw new Error(`${errors.length} objects were not redriven; ${errors[0]}`);
-  return true;
+  return isDone;
 }
 
 /** Whether the record of a quarantined object still cannot be decoded. The ingester has quarantined it again. */
