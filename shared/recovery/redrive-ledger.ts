@@ -10,7 +10,7 @@ const ENTRY_TTL_S = 100 * 86_400;
  * Remembers the objects whose records have been appended to memory, until the objects are removed. The ledger's items
  * lie in the meta table, next to the state of recovery:
  *
- *     pk recovery   sk redriven#object key   watermarkMs, notices: see RedriveEntry   expiresAt: seconds
+ *     pk recovery   sk redriven#object key   watermarkMs, notices, refusals: see RedriveEntry   expiresAt: seconds
  */
 export class TableRedriveLedger {
   /** @param lanes number of flusher lanes, as deployed */
@@ -25,18 +25,23 @@ export class TableRedriveLedger {
     const prefix = metaKeys.redrivenPrefix;
     const items = await queryItems(this.table, { pk: metaKeys.recovery, prefix });
     return new Map(
-      items.map(({ sk, watermarkMs, notices }) => [
+      items.map(({ sk, watermarkMs, notices, refusals }) => [
         sk!.S!.slice(prefix.length),
-        { watermarkMs: Number(watermarkMs!.N), notices: Number(notices!.N) },
+        {
+          watermarkMs: Number(watermarkMs!.N),
+          notices: Number(notices!.N),
+          refusals: Number(refusals?.N ?? 0),
+        },
       ]),
     );
   }
 
-  async put(key: string, { watermarkMs, notices }: RedriveEntry): Promise<void> {
+  async put(key: string, { watermarkMs, notices, refusals }: RedriveEntry): Promise<void> {
     await putItem(this.table, {
       ...metaKeys.redriven(key),
       watermarkMs: { N: String(watermarkMs) },
       notices: { N: String(notices) },
+      refusals: { N: String(refusals) },
       expiresAt: { N: String(Math.floor(Date.now() / 1000) + ENTRY_TTL_S) },
     });
   }

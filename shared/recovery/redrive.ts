@@ -26,6 +26,8 @@ export interface RedriveEntry {
   readonly watermarkMs: number;
   /** Number of times that any loss was noticed before the append (recovery-table.ts). */
   readonly notices: number;
+  /** Number of steps of recovery since the append in which a store refused the records: {@link redriveLost}. */
+  readonly refusals: number;
 }
 
 /** Progress of the flushers and the ingester. */
@@ -71,6 +73,8 @@ const MAX_CALL_DATA_BYTES = 3_000_000;
 /** Number of objects that one request lists. */
 const PAGE = 100;
 const MAX_ERRORS = 100;
+/** Number of steps after which a refused object no longer keeps a loss open. Recovery takes a step each minute. */
+const MAX_REFUSALS = 15;
 
 /**
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
@@ -155,7 +159,7 @@ export async function redrive(
         continue;
       }
       const { watermarkMs } = await ledger.progress();
-      await ledger.put(key, { watermarkMs, notices: progress.notices });
+      await ledger.put(key, { watermarkMs, notices: progress.notices, refusals: 0 });
       waiting++;
     }
     if (!hasMore) return { records, poison, waiting, removed, failed, errors, next: undefined };
@@ -166,6 +170,10 @@ export async function redrive(
  * Ingests again the objects of the ledger whose samples a loss may have taken from memory. The replay of the loss does
  * not bring these samples back if the stream no longer has their records.
  *
+ * An object that a store refused in {@link MAX_REFUSALS} steps is left to the next {@link redrive}. Otherwise, one object
+ * could keep a loss open, and so the reads of all tenants failing, without end. If a store does not answer, that does not
+ * count as a refusal.
+ *
  * @returns false if there was no time for all of them; the next call goes on
  * @throws if an object cannot be ingested, after all others that there was time for
  */
@@ -174,7 +182,7 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
   const errors: string[] = [];
   let isDone = true;
   for (const [key, entry] of entries) {
-    if (entry.notices === notices) continue;
+    if (entry.notices === notices || entry.refusals >= MAX_REFUSALS) continue;
     if (!hasTime()) {
       isDone = false;
       break;
@@ -184,8 +192,13 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
       if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
         // The object no longer exists, or must stay although nothing of it is in memory.
         await ledger.delete(key);
-      else if ('error' in driven) errors.push(driven.error);
-      else await ledger.put(key, { watermarkMs: (await ledger.progress()).watermarkMs, notices });
+      else if ('error' in driven) {
+        errors.push(driven.error);
+        await ledger.put(key, { ...entry, refusals: entry.refusals + 1 });
+      } else {
+        const { watermarkMs } = await ledger.progress();
+        await ledger.put(key, { watermarkMs, notices, refusals: 0 });
+      }
     } catch (error) {
       errors.push(`${key}: ${(error as Error).message}`);
     }

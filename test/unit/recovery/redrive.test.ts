@@ -135,7 +135,7 @@ const QUARANTINE = 'quarantine/';
 const DEAD_LETTERS = 'aws/lambda/';
 
 describe('planRedrive', () => {
-  const entry = { watermarkMs: 500, notices: 2 };
+  const entry = { watermarkMs: 500, notices: 2, refusals: 0 };
   test.each([
     { name: 'never driven', entry: undefined, flushedUntilMs: 0, notices: 2, plan: 'drive' },
     { name: 'in memory', entry, flushedUntilMs: 400, notices: 2, plan: 'wait' },
@@ -274,6 +274,38 @@ describe('redrive', () => {
     await expect(redriveLost({ ...unanswering, hasTime: () => left-- > 0 })).rejects.toThrow(
       '1 objects were not redriven; quarantine/shard-0/1: no answer',
     );
+  });
+
+  test('of what a loss may have taken gives up an object that was refused in 15 steps; the next redrive tries it again', async () => {
+    const world = new World();
+    for (const n of [1, 2]) world.quarantine(n);
+    await redrive(world.dependencies(), QUARANTINE);
+    world.loseMemory();
+    world.refused = '1';
+    for (let steps = 0; steps < 15; steps++)
+      await expect(redriveLost(world.dependencies())).rejects.toThrow(
+        'quarantine/shard-0/1: a store refused',
+      );
+    expect(await redriveLost(world.dependencies())).toBe(true);
+    expect(world.memory).toEqual(new Set(['2']));
+    world.pass(true);
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({ removed: 1, failed: 1 });
+
+    world.refused = undefined;
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({ records: 1, waiting: 1 });
+    world.loseMemory();
+    expect(await redriveLost(world.dependencies())).toBe(true);
+    expect(world.memory).toEqual(new Set(['1']));
+  });
+
+  test('of what a loss may have taken never gives up an object that a store does not answer for', async () => {
+    const world = new World();
+    world.quarantine(1);
+    await redrive(world.dependencies(), QUARANTINE);
+    world.loseMemory();
+    world.read = () => Promise.reject(new Error('no answer'));
+    for (let steps = 0; steps < 20; steps++)
+      await expect(redriveLost(world.dependencies())).rejects.toThrow('no answer');
   });
 
   test('leaves poison in quarantine; a dead letter of poison alone goes, since its records are in quarantine', async () => {
