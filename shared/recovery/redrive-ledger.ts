@@ -7,8 +7,8 @@ import type { RedriveEntry, RedriveProgress } from './redrive';
 const ENTRY_TTL_S = 100 * 86_400;
 
 /**
- * Remembers the objects whose records have been appended to memory, until the objects are removed. The ledger's items
- * lie in the meta table, next to the state of recovery:
+ * Remembers the objects whose records may have been appended to memory, until the objects are removed. The ledger's
+ * items lie in the meta table, next to the state of recovery:
  *
  *     pk recovery   sk redriven#object key   watermarkMs, notices, refusals: see RedriveEntry   expiresAt: seconds
  */

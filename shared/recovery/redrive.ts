@@ -20,7 +20,10 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** An entry of the ledger: it states that the records of an object have been appended to memory. */
+/**
+ * An entry of the ledger: it states that the records of an object have been appended to memory, or, if it equals
+ * {@link BEGUN}, that this may have begun.
+ */
 export interface RedriveEntry {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
@@ -75,6 +78,8 @@ const PAGE = 100;
 const MAX_ERRORS = 100;
 /** Number of steps after which a refused object no longer keeps a loss open. Recovery takes a step each minute. */
 const MAX_REFUSALS = 15;
+/** The entry of an object whose first ingest has not ended. No loss has -1 notices, so the object is driven again. */
+const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
 
 /**
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
@@ -138,11 +143,16 @@ export async function redrive(
     for (const { key } of objects) {
       if (!hasTime()) return { records, poison, waiting, removed, failed, errors, next: last ?? '' };
       last = key;
-      if (planRedrive(entries.get(key), progress) === 'wait') {
+      const entry = entries.get(key);
+      if (planRedrive(entry, progress) === 'wait') {
         waiting++;
         continue;
       }
+      // Without this entry, a loss could close without the samples if recovery is cut off just after the append.
+      if (entry === undefined) await ledger.put(key, BEGUN);
       const driven = await driveObject({ store, ingest }, key);
+      const isIngested = driven !== undefined && 'records' in driven && driven.records > 0;
+      if (entry === undefined && !isIngested) await ledger.delete(key);
       if (driven === undefined) continue;
       if ('error' in driven) {
         failed++;
