@@ -14,13 +14,13 @@ export const PLANTED: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: 'shared/stream/deletion-records.ts',
-        from: 'Math.max(deletion.fromMs, startMs)',
-        to: 'deletion.fromMs',
+        from: 'Math.max(range.fromMs, startMs)',
+        to: 'range.fromMs',
       },
       {
         file: 'shared/stream/deletion-records.ts',
-        from: 'Math.min(deletion.toMs, endMs)',
-        to: 'deletion.toMs',
+        from: 'Math.min(range.toMs, endMs)',
+        to: 'range.toMs',
       },
     ],
   },
