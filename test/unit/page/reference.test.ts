@@ -33,6 +33,10 @@ describe('the API reference', () => {
     );
   });
 
+  test('has whole sentences: none contains the text of a missing or wrong value', () => {
+    expect(page.match(/.{0,40}(NaN[a-z]|undefined|\[object Object\]).{0,40}/g)).toBeNull();
+  });
+
   test('links only to parts of itself and to the OpenAPI document, and has no script', () => {
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, link]) => link!);
     const outside = links.filter((link) => !link.startsWith('#'));
