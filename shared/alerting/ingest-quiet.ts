@@ -57,8 +57,7 @@ export async function quietOf(
 
 /** Returns the minutes in which a tenant posted at least a tenth of its own usual number of samples. */
 function postingMinutes(samples: ReadonlyMap<number, number>, nowMs: number): number[] {
-  const { from } = quietMinutes(nowMs);
-  const usual = usualNumber(Array.from({ length: USUAL_MINUTES }, (_, i) => samples.get(from + i) ?? 0)) ?? 0;
+  const usual = usualOf(samples, nowMs) ?? 0;
   return [...samples].flatMap(([minute, count]) =>
     count > 0 && count >= QUIET_SHARE * usual ? [minute] : [],
   );
@@ -86,7 +85,7 @@ export function ingestQuiet(
 ): QuietPeriod | undefined {
   const { from, before } = quietMinutes(nowMs);
   const at = (minute: number) => posting.get(minute) ?? 0;
-  const usual = usualNumber(Array.from({ length: USUAL_MINUTES }, (_, i) => at(from + i)));
+  const usual = usualOf(posting, nowMs);
   if (last !== undefined && last.toMs === undefined) {
     // A lower number that has lasted for the whole time is the usual one now.
     const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
@@ -99,8 +98,14 @@ export function ingestQuiet(
   return { fromMs: (before - QUIET_MINUTES) * MINUTE_MS, usual };
 }
 
-/** Returns the median of the minutes with posts; undefined if too many minutes have none. */
-function usualNumber(counts: readonly number[]): number | undefined {
-  const active = counts.filter((count) => count > 0).sort((a, b) => a - b);
+/**
+ * Returns the median count of the {@link USUAL_MINUTES} minutes before the last ones, ignoring minutes without posts.
+ * Returns undefined if too many minutes have no posts.
+ */
+function usualOf(counts: ReadonlyMap<number, number>, nowMs: number): number | undefined {
+  const { from } = quietMinutes(nowMs);
+  const active = Array.from({ length: USUAL_MINUTES }, (_, i) => counts.get(from + i) ?? 0)
+    .filter((count) => count > 0)
+    .sort((a, b) => a - b);
   return active.length < LEAST_ACTIVE ? undefined : active[Math.floor(active.length / 2)];
 }
