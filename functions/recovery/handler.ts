@@ -44,8 +44,10 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
     case 'advance':
     case 'replay': {
       const span = asked.action === 'replay' ? { fromMs: asked.from, toMs: asked.to ?? Infinity } : undefined;
-      const lost = { redriveLost: () => redriveLost({ ...dependencies, hasTime }) };
-      const status = await advance({ ...dependencies, ...lost }, span);
+      const status = await advance(
+        { ...dependencies, redriveLost: () => redriveLost({ ...dependencies, hasTime }) },
+        span,
+      );
       count('recovery', {
         LossOpen: status.loss?.isOpen ? 1 : 0,
         ReplayRunning: status.replay?.state === 'running' ? 1 : 0,

@@ -103,7 +103,7 @@ export function waitMs(attempts: number): number {
 /**
  * Sends alerts to the receivers of the given tenants, and of tenants with waiting batches. Alertmanagers get
  * all firing alerts once a minute, which also serves as the retry. Channels get the changes from the outbox
- * at least once, in order for each group.
+ * at least once, in order for each rule group.
  */
 export async function sendAll(
   dependencies: SendDependencies,
