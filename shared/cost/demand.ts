@@ -130,8 +130,9 @@ const UPLOAD_BYTES = 8 * 1024 * 1024;
 /** Size at which a rollup object ends (archive/rollup.ts), in bytes. It is written and read at once. */
 const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Bytes of a series in the rollup object of a month, with hours, and in that of a year, with days: in the object, and for
- * each of its days. Fitted to objects of 1 to 30, and of 1 to 120 days of the data of `npm run simulate -- --load`.
+ * Bytes of a series in a rollup object: of a month, which has its hours, and of a year, which has its days. Each series
+ * takes the bytes of `object` once, and those of `day` for each day. Fitted by hand to objects of 1 to 30 and of 1 to
+ * 120 days. `npm run simulate -- --load` compares the forecast's storage with the stored bytes.
  */
 const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
 /** Number of rollup objects that are rewritten when a day of a partition is added: of its month and of its year. */
