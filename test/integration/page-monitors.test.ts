@@ -227,6 +227,8 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByRole('link', { name: 'Alerts 3 firing', exact: true }).waitFor();
     const firing = page.getByRole('region', { name: 'Firing 3' }).getByRole('article');
     await firing.getByText('the replica is 300 s behind').waitFor();
+    // The page reads the name of a check after its alert.
+    await firing.getByRole('heading', { name: 'replication', exact: true }).waitFor();
     expect((await firing.getByRole('heading').allTextContents()).sort()).toEqual([
       'High',
       'Load of the shop',
