@@ -29,6 +29,9 @@ const ROOMS = [
   'compose',
 ];
 
+/** Folders of shared/alerting/, the lowest first. The files beside them may import all. */
+const ALERTING = ['rules', 'tasks', 'delivery'];
+
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const outside = (...folders) => ({ path: `^(${folders.join('|')})/` });
 
@@ -41,6 +44,17 @@ module.exports = {
         `shared/${room} may import only ${ROOMS.slice(0, i).join(', ') || 'itself'}`,
         { path: `^shared/${room}/` },
         { path: '^shared/', pathNot: `^shared/(${ROOMS.slice(0, i + 1).join('|')})/` },
+      ),
+    ),
+    ...ALERTING.map((folder, i) =>
+      rule(
+        `alerting-${folder}-imports-down`,
+        `shared/alerting/${folder} may import only ${ALERTING.slice(0, i).join(', ') || 'itself'} of the room`,
+        { path: `^shared/alerting/${folder}/` },
+        {
+          path: '^shared/alerting/',
+          pathNot: `^shared/alerting/(${ALERTING.slice(0, i + 1).join('|')})/`,
+        },
       ),
     ),
     rule(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { RunReport } from '../../shared/alerting/evaluation';
 import { runEvaluator } from '../../shared/alerting/evaluator';
+import type { RunReport } from '../../shared/alerting/tasks/evaluation';
 import { evaluatorDependencies } from '../../shared/compose/evaluator';
 import { randomId } from '../../shared/model/random-id';
 import { parseEvent } from '../../shared/platform/event';

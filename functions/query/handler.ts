@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { evaluateRules, type RuleInputs } from '../../shared/alerting/evaluate-rules';
-import { type EvaluationEvent, isEvaluation } from '../../shared/alerting/evaluation';
+import { type EvaluationEvent, isEvaluation } from '../../shared/alerting/tasks/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
-import type { Alert } from '../../shared/alerting/alert-state';
-import { conditionOf } from '../../shared/alerting/condition';
-import { nameOf } from '../../shared/alerting/evaluate-rule';
-import type { Rule } from '../../shared/alerting/rule-document';
-import { ruleGroupOf } from '../../shared/alerting/rule-document';
-import { carryOver, type RuleGroupState, type StoredRule } from '../../shared/alerting/rule-group-state';
-import { ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/rule-groups';
-import { type SilenceTest, silenceTest } from '../../shared/alerting/silences';
-import { formatFloat } from '../../shared/alerting/template/format';
+import { type SilenceTest, silenceTest } from '../../shared/alerting/delivery/silences';
+import type { Alert } from '../../shared/alerting/rules/alert-state';
+import { conditionOf } from '../../shared/alerting/rules/condition';
+import { nameOf } from '../../shared/alerting/rules/evaluate-rule';
+import type { Rule } from '../../shared/alerting/rules/rule-document';
+import { ruleGroupOf } from '../../shared/alerting/rules/rule-document';
+import { formatFloat } from '../../shared/alerting/rules/template/format';
+import {
+  carryOver,
+  type RuleGroupState,
+  type StoredRule,
+} from '../../shared/alerting/tasks/rule-group-state';
+import { ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/tasks/rule-groups';
 import type { rulesQuery } from '../../shared/http/contract/rules';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';

@@ -1,5 +1,9 @@
-import { type EventBatch, isEventBatch, type NotificationBatch } from '../../shared/alerting/notification';
-import type { Receiver, Receivers } from '../../shared/alerting/receivers';
+import type { Receiver, Receivers } from '../../shared/alerting/delivery/receivers';
+import {
+  type EventBatch,
+  isEventBatch,
+  type NotificationBatch,
+} from '../../shared/alerting/tasks/notification';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
 import type { Tenant } from '../../shared/tenancy/tenants';

@@ -1,7 +1,7 @@
-import type { RuleGroupDocument } from '../../shared/alerting/rule-document';
-import { rulesYaml } from '../../shared/alerting/rule-document';
-import { parseRuleGroup } from '../../shared/alerting/rule-file';
-import { MAX_GROUP_BYTES, ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/rule-groups';
+import type { RuleGroupDocument } from '../../shared/alerting/rules/rule-document';
+import { rulesYaml } from '../../shared/alerting/rules/rule-document';
+import { parseRuleGroup } from '../../shared/alerting/rules/rule-file';
+import { MAX_GROUP_BYTES, ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/tasks/rule-groups';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';

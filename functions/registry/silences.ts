@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import type { Alert } from '../../shared/alerting/alert-state';
-import { MatcherError, parseLabelMatcher } from '../../shared/alerting/label-matcher';
-import { FIRING_MS } from '../../shared/alerting/receiver-bodies';
-import { type Silence, silenceState, silenceTest } from '../../shared/alerting/silences';
+import { MatcherError, parseLabelMatcher } from '../../shared/alerting/delivery/label-matcher';
+import { FIRING_MS } from '../../shared/alerting/delivery/receiver-bodies';
+import { type Silence, silenceState, silenceTest } from '../../shared/alerting/delivery/silences';
+import type { Alert } from '../../shared/alerting/rules/alert-state';
 import type { alertsQuery } from '../../shared/http/contract/silences';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';

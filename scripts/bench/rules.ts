@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunReport } from '../../shared/alerting/evaluation';
+import type { RunReport } from '../../shared/alerting/tasks/evaluation';
 import type { Units } from '../../shared/cost/measured-units';
 import { MINUTE_MS } from '../../shared/model/duration';
 import { createTenant } from '../ops/create-tenant';

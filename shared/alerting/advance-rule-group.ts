@@ -4,13 +4,13 @@ import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import type { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
-import { type DueTicks, dueTicks, type EvaluationTime } from './due-ticks';
-import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
-import { evaluateRuleGroup, type RuleState } from './evaluate-rule-group';
-import { IncompleteError, instantVector, wholeOf } from './instant-vector';
-import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
-import type { RuleGroup } from './rule-document';
-import { carryOver, type RuleGroupState, type StoredRule } from './rule-group-state';
+import { firingSeriesOf, type InstantSample, RuleError } from './rules/evaluate-rule';
+import { evaluateRuleGroup, type RuleState } from './rules/evaluate-rule-group';
+import { IncompleteError, instantVector, wholeOf } from './rules/instant-vector';
+import type { RuleGroup } from './rules/rule-document';
+import { type DueTicks, dueTicks, type EvaluationTime } from './tasks/due-ticks';
+import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './tasks/notification';
+import { carryOver, type RuleGroupState, type StoredRule } from './tasks/rule-group-state';
 
 /** Result of advancing a rule group, to be written. */
 export interface AdvancedRuleGroup {

@@ -11,17 +11,17 @@ import {
   expectReads,
   planRuleGroup,
 } from './advance-rule-group';
-import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from './evaluation';
-import { batchSize } from './evaluator-store';
+import { channelsOf, type ReceiverStore } from './delivery/receivers';
+import type { SilenceStore } from './delivery/silence-store';
+import { silenceTest } from './delivery/silences';
 import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
-import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
-import { channelsOf, type ReceiverStore } from './receivers';
-import { ruleGroupOf } from './rule-document';
-import type { RuleGroupState } from './rule-group-state';
-import type { RuleGroups, StoredRuleGroup } from './rule-groups';
-import type { SilenceStore } from './silence-store';
-import { silenceTest } from './silences';
-import type { TaskStates } from './task-states';
+import { ruleGroupOf } from './rules/rule-document';
+import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from './tasks/evaluation';
+import { batchSize } from './tasks/evaluator-store';
+import { isChange, type Notification, type NotificationBatch, type Telling } from './tasks/notification';
+import type { RuleGroupState } from './tasks/rule-group-state';
+import type { RuleGroups, StoredRuleGroup } from './tasks/rule-groups';
+import type { TaskStates } from './tasks/task-states';
 
 /** Number of rule groups loaded in parallel. */
 const PARALLEL = 16;

@@ -2,18 +2,18 @@ import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { dueTicks, type EvaluationTime } from './due-ticks';
+import type { SendReport } from './delivery/send';
+import { dueTicks, type EvaluationTime } from './tasks/due-ticks';
 import type {
   EvaluatedTask,
   EvaluationRequest,
   EvaluationResponse,
   RunReport,
   TaskEvaluation,
-} from './evaluation';
-import type { EvaluatorStore } from './evaluator-store';
-import type { QuietPeriod } from './ingest-quiet';
-import type { SendReport } from './send';
-import type { IndexedTask, TaskIndex } from './task-index';
+} from './tasks/evaluation';
+import type { EvaluatorStore } from './tasks/evaluator-store';
+import type { QuietPeriod } from './tasks/ingest-quiet';
+import type { IndexedTask, TaskIndex } from './tasks/task-index';
 
 export interface EvaluatorDependencies {
   readonly index: Pick<TaskIndex, 'all' | 'forget'>;

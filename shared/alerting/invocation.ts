@@ -6,10 +6,10 @@ import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
-import type { EvaluatedTask, EvaluationResponse, Outcome, TaskEvaluation, TaskRef } from './evaluation';
-import type { EventBatch, NotificationBatch } from './notification';
 import { bodiesOf } from './result-bodies';
-import { encodeJson } from './task-states';
+import type { EvaluatedTask, EvaluationResponse, Outcome, TaskEvaluation, TaskRef } from './tasks/evaluation';
+import type { EventBatch, NotificationBatch } from './tasks/notification';
+import { encodeJson } from './tasks/task-states';
 
 /** Time after which no task or tick is started, in ms. */
 const BEGIN_MS = 15_000;

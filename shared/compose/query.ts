@@ -1,8 +1,8 @@
-import { ReceiverStore } from '../alerting/receivers';
-import type { RuleGroupState } from '../alerting/rule-group-state';
-import { RuleGroups } from '../alerting/rule-groups';
-import { SilenceStore } from '../alerting/silence-store';
-import { TaskStates } from '../alerting/task-states';
+import { ReceiverStore } from '../alerting/delivery/receivers';
+import { SilenceStore } from '../alerting/delivery/silence-store';
+import type { RuleGroupState } from '../alerting/tasks/rule-group-state';
+import { RuleGroups } from '../alerting/tasks/rule-groups';
+import { TaskStates } from '../alerting/tasks/task-states';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';

@@ -1,10 +1,10 @@
-import { EvaluatorStore } from '../alerting/evaluator-store';
-import { ReceiverStore } from '../alerting/receivers';
-import type { RuleGroupState } from '../alerting/rule-group-state';
-import { RuleGroups } from '../alerting/rule-groups';
-import { SilenceStore } from '../alerting/silence-store';
-import { TaskIndex } from '../alerting/task-index';
-import { TaskStates } from '../alerting/task-states';
+import { ReceiverStore } from '../alerting/delivery/receivers';
+import { SilenceStore } from '../alerting/delivery/silence-store';
+import { EvaluatorStore } from '../alerting/tasks/evaluator-store';
+import type { RuleGroupState } from '../alerting/tasks/rule-group-state';
+import { RuleGroups } from '../alerting/tasks/rule-groups';
+import { TaskIndex } from '../alerting/tasks/task-index';
+import { TaskStates } from '../alerting/tasks/task-states';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
 import { CheckStore } from '../monitors/check-store';

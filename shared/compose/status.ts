@@ -1,4 +1,4 @@
-import { EvaluatorStore } from '../alerting/evaluator-store';
+import { EvaluatorStore } from '../alerting/tasks/evaluator-store';
 import { Status } from '../operations/status';
 import { settings } from '../platform/environment';
 import type { Table } from '../platform/table';

@@ -1,7 +1,7 @@
-import { dueTicks, type EvaluationTime } from '../alerting/due-ticks';
-import type { Outcome, TaskRef } from '../alerting/evaluation';
-import { batchSize } from '../alerting/evaluator-store';
 import { encodeOutcome } from '../alerting/invocation';
+import { dueTicks, type EvaluationTime } from '../alerting/tasks/due-ticks';
+import type { Outcome, TaskRef } from '../alerting/tasks/evaluation';
+import { batchSize } from '../alerting/tasks/evaluator-store';
 import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
 import type { SampleColumns } from '../promql/store';

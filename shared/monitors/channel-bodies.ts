@@ -1,4 +1,10 @@
-import { lineText, listAlerts, slackText, subjectText, type TopicMessage } from '../alerting/message-text';
+import {
+  lineText,
+  listAlerts,
+  slackText,
+  subjectText,
+  type TopicMessage,
+} from '../alerting/delivery/message-text';
 import { type AlertEvent, seconds } from './alert-event';
 import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';

@@ -1,5 +1,5 @@
-import type { EvaluatorStore } from '../alerting/evaluator-store';
-import { encodeJson } from '../alerting/task-states';
+import type { EvaluatorStore } from '../alerting/tasks/evaluator-store';
+import { encodeJson } from '../alerting/tasks/task-states';
 import { idOf } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';

@@ -1,5 +1,5 @@
-import type { EvaluatorStore } from '../alerting/evaluator-store';
-import { encodeJson, type TaskStates } from '../alerting/task-states';
+import type { EvaluatorStore } from '../alerting/tasks/evaluator-store';
+import { encodeJson, type TaskStates } from '../alerting/tasks/task-states';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import { rolesByService, type Service, type Services } from '../registry/services';

@@ -1,5 +1,5 @@
-import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from '../alerting/evaluation';
 import { failedOutcome, perTenant } from '../alerting/invocation';
+import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from '../alerting/tasks/evaluation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';

@@ -1,7 +1,7 @@
-import { RuleError } from '../alerting/evaluate-rule';
-import type { EvaluationRequest, EvaluationResponse, Outcome } from '../alerting/evaluation';
-import { IncompleteError } from '../alerting/instant-vector';
 import { Invocation, perTenant, type SampleInputs } from '../alerting/invocation';
+import { RuleError } from '../alerting/rules/evaluate-rule';
+import { IncompleteError } from '../alerting/rules/instant-vector';
+import type { EvaluationRequest, EvaluationResponse, Outcome } from '../alerting/tasks/evaluation';
 import type { Id } from '../model/id';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';

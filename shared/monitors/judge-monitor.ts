@@ -1,5 +1,5 @@
-import type { InstantSample } from '../alerting/evaluate-rule';
-import { instantVector, wholeOf } from '../alerting/instant-vector';
+import type { InstantSample } from '../alerting/rules/evaluate-rule';
+import { instantVector, wholeOf } from '../alerting/rules/instant-vector';
 import { labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
 import { slicesOf } from '../model/slices';

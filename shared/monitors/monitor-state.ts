@@ -1,4 +1,4 @@
-import type { TaskKind } from '../alerting/evaluation';
+import type { TaskKind } from '../alerting/tasks/evaluation';
 import { MINUTE_MS } from '../model/duration';
 import type { MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';

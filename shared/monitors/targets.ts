@@ -1,6 +1,6 @@
-import type { TopicMessage } from '../alerting/message-text';
-import { DeliveryError, type OutsideRequest } from '../alerting/post-outside';
-import type { Target } from '../alerting/send';
+import type { TopicMessage } from '../alerting/delivery/message-text';
+import { DeliveryError, type OutsideRequest } from '../alerting/delivery/post-outside';
+import type { Target } from '../alerting/delivery/send';
 import type { Id } from '../model/id';
 import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { EvaluatorStore } from '../alerting/evaluator-store';
+import type { EvaluatorStore } from '../alerting/tasks/evaluator-store';
 import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
 import { estimateCost, shareOfMonth } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';

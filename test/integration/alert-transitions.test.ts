@@ -1,11 +1,11 @@
 import { Random } from '../../scripts/faults/random';
+import { DeliveryError } from '../../shared/alerting/delivery/post-outside';
+import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
+import { sendAll } from '../../shared/alerting/delivery/send';
 import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
-import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
-import { DeliveryError } from '../../shared/alerting/post-outside';
-import { NO_RECEIVERS } from '../../shared/alerting/receivers';
-import { sendAll } from '../../shared/alerting/send';
-import { TaskIndex } from '../../shared/alerting/task-index';
-import { TaskStates } from '../../shared/alerting/task-states';
+import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
+import { TaskIndex } from '../../shared/alerting/tasks/task-index';
+import { TaskStates } from '../../shared/alerting/tasks/task-states';
 import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
 import type { AlertBatch } from '../../shared/monitors/alert-event';

@@ -14,7 +14,7 @@ import { snappyCompress } from 'hysnappy';
 import { parse } from 'yaml';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
-import { NO_RECEIVERS } from '../../shared/alerting/receivers';
+import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { tenantIdOf } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { UsageTable } from '../../shared/tenancy/usage-table';

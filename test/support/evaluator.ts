@@ -1,8 +1,8 @@
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
-import type { RunReport } from '../../shared/alerting/evaluation';
-import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
+import type { RunReport } from '../../shared/alerting/tasks/evaluation';
+import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
 import { metaKeys } from '../../shared/platform/keys';
 import type { Table } from '../../shared/platform/table';
 import type { LocalStack } from './local-stack';

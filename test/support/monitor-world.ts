@@ -1,5 +1,5 @@
-import type { EvaluatedTask } from '../../shared/alerting/evaluation';
-import { decodeJson } from '../../shared/alerting/task-states';
+import type { EvaluatedTask } from '../../shared/alerting/tasks/evaluation';
+import { decodeJson } from '../../shared/alerting/tasks/task-states';
 import type { AlertBatch } from '../../shared/monitors/alert-event';
 import type { Downtime } from '../../shared/monitors/downtime';
 import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';

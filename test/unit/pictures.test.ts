@@ -1,7 +1,7 @@
 /** Checks the state diagrams in documents against the code that moves between these states. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Alert, advanceAlerts, RESOLVED_RETENTION_MS } from '../../shared/alerting/alert-state';
+import { type Alert, advanceAlerts, RESOLVED_RETENTION_MS } from '../../shared/alerting/rules/alert-state';
 
 const read = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
 

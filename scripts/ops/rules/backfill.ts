@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { bodiesOf } from '../../../shared/alerting/result-bodies';
-import type { RuleGroup } from '../../../shared/alerting/rule-document';
+import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
 import { labelsKey } from '../../../shared/model/labels';
 import type { SampleColumns } from '../../../shared/promql/store';
 import { apiUrlOf, apiUrlOption } from '../api-url';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Backtest } from '../../../shared/alerting/backtest';
-import { formatFloat } from '../../../shared/alerting/template/format';
+import type { Backtest } from '../../../shared/alerting/rules/backtest';
+import { formatFloat } from '../../../shared/alerting/rules/template/format';
 import { METRIC_NAME } from '../../../shared/model/labels';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';

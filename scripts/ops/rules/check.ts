@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { lintRuleGroup, selectorsOf } from '../../../shared/alerting/lint';
-import type { RuleGroup } from '../../../shared/alerting/rule-document';
-import { parseRuleFile } from '../../../shared/alerting/rule-file';
+import { lintRuleGroup, selectorsOf } from '../../../shared/alerting/rules/lint';
+import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
+import { parseRuleFile } from '../../../shared/alerting/rules/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';

@@ -6,9 +6,9 @@ import {
   type BacktestPart,
   backtest,
   type FailedRule,
-} from '../../../shared/alerting/backtest';
-import type { RuleGroup } from '../../../shared/alerting/rule-document';
-import { parseRuleFile } from '../../../shared/alerting/rule-file';
+} from '../../../shared/alerting/rules/backtest';
+import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
+import { parseRuleFile } from '../../../shared/alerting/rules/rule-file';
 import type { SampleStore } from '../../../shared/promql/store';
 import { progress } from '../command';
 import { OperatorError } from '../invoke';

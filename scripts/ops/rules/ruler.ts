@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { type RuleGroupDocument, rulesYaml } from '../../../shared/alerting/rule-document';
+import { type RuleGroupDocument, rulesYaml } from '../../../shared/alerting/rules/rule-document';
 import { RULER } from '../../../shared/http/contract/rules';
 import type { ApiKeyOptions } from '../api-key';
 import { TenantApi } from '../tenant-api';

@@ -1,9 +1,9 @@
-import type { Alert } from '../../../shared/alerting/alert-state';
-import { alertNameOf, type InstantSample, nameOf } from '../../../shared/alerting/evaluate-rule';
-import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/evaluate-rule-group';
-import { instantVector } from '../../../shared/alerting/instant-vector';
-import type { RuleGroup } from '../../../shared/alerting/rule-document';
-import { formatFloat } from '../../../shared/alerting/template/format';
+import type { Alert } from '../../../shared/alerting/rules/alert-state';
+import { alertNameOf, type InstantSample, nameOf } from '../../../shared/alerting/rules/evaluate-rule';
+import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/rules/evaluate-rule-group';
+import { instantVector } from '../../../shared/alerting/rules/instant-vector';
+import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
+import { formatFloat } from '../../../shared/alerting/rules/template/format';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { durationText } from '../../../shared/promql/numbers';

@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { type YamlMapping, YamlReader } from '../../../shared/alerting/yaml-reader';
+import { type YamlMapping, YamlReader } from '../../../shared/alerting/rules/yaml-reader';
 import { MINUTE_MS } from '../../../shared/model/duration';
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MatcherError, parseLabelMatcher } from '../../alerting/label-matcher';
+import { MatcherError, parseLabelMatcher } from '../../alerting/delivery/label-matcher';
 import { DAY_MS, parseDuration } from '../../model/duration';
 import { compileMatcher } from '../../model/matcher';
 import { InvalidPatternError } from '../../model/value-pattern';

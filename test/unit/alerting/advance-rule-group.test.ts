@@ -6,10 +6,10 @@ import {
   expectReads,
   planRuleGroup,
 } from '../../../shared/alerting/advance-rule-group';
-import { ruleGroupOf } from '../../../shared/alerting/rule-document';
-import { parseRuleGroup } from '../../../shared/alerting/rule-file';
-import type { RuleGroupState } from '../../../shared/alerting/rule-group-state';
-import { decodeJson, encodeJson } from '../../../shared/alerting/task-states';
+import { ruleGroupOf } from '../../../shared/alerting/rules/rule-document';
+import { parseRuleGroup } from '../../../shared/alerting/rules/rule-file';
+import type { RuleGroupState } from '../../../shared/alerting/tasks/rule-group-state';
+import { decodeJson, encodeJson } from '../../../shared/alerting/tasks/task-states';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
 import { SharedReads } from '../../../shared/promql/shared-reads';

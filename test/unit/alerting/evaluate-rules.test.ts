@@ -1,6 +1,6 @@
+import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
 import { evaluateRules } from '../../../shared/alerting/evaluate-rules';
-import { NO_RECEIVERS } from '../../../shared/alerting/receivers';
-import { parseRuleGroup } from '../../../shared/alerting/rule-file';
+import { parseRuleGroup } from '../../../shared/alerting/rules/rule-file';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { parseSettings } from '../../../shared/platform/settings';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';

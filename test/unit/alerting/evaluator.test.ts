@@ -1,11 +1,11 @@
-import type { EvaluationResponse, TaskEvaluation } from '../../../shared/alerting/evaluation';
 import {
   type EvaluatorDependencies,
   planInvocations,
   runEvaluator,
 } from '../../../shared/alerting/evaluator';
-import type { TickCommit } from '../../../shared/alerting/evaluator-store';
-import type { IndexedTask } from '../../../shared/alerting/task-index';
+import type { EvaluationResponse, TaskEvaluation } from '../../../shared/alerting/tasks/evaluation';
+import type { TickCommit } from '../../../shared/alerting/tasks/evaluator-store';
+import type { IndexedTask } from '../../../shared/alerting/tasks/task-index';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, task: string, rules = 1, intervalMs = 60_000): IndexedTask => ({

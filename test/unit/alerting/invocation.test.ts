@@ -1,5 +1,5 @@
-import type { TaskRef } from '../../../shared/alerting/evaluation';
 import { Invocation } from '../../../shared/alerting/invocation';
+import type { TaskRef } from '../../../shared/alerting/tasks/evaluation';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import type { SampleStore } from '../../../shared/promql/store';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TopicMessage } from '../../../shared/alerting/message-text';
-import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
+import type { TopicMessage } from '../../../shared/alerting/delivery/message-text';
+import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/delivery/post-outside';
 import type { AlertEvent } from '../../../shared/monitors/alert-event';
 import type { AlertSubject } from '../../../shared/monitors/alert-subject';
 import type { Channel } from '../../../shared/monitors/channel';

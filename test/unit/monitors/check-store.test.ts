@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { EvaluatorStore } from '../../../shared/alerting/evaluator-store';
+import { EvaluatorStore } from '../../../shared/alerting/tasks/evaluator-store';
 import { idOf } from '../../../shared/model/id';
 import { checkIdOf, newCheck } from '../../../shared/monitors/check-report';
 import { CheckStore } from '../../../shared/monitors/check-store';

@@ -1,5 +1,5 @@
-import type { TickCommit } from '../../../shared/alerting/evaluator-store';
-import { decodeJson } from '../../../shared/alerting/task-states';
+import type { TickCommit } from '../../../shared/alerting/tasks/evaluator-store';
+import { decodeJson } from '../../../shared/alerting/tasks/task-states';
 import type { AlertBatch } from '../../../shared/monitors/alert-event';
 import { type ClosingStores, closeAlert } from '../../../shared/monitors/close-alert';
 import type { MonitorSpec } from '../../../shared/monitors/monitor';

@@ -1,5 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { decodeJson } from '../../../shared/alerting/task-states';
+import { decodeJson } from '../../../shared/alerting/tasks/task-states';
 import type { AlertBatch } from '../../../shared/monitors/alert-event';
 import type { Downtime } from '../../../shared/monitors/downtime';
 import { evaluateExternal } from '../../../shared/monitors/evaluate-external';

@@ -1,5 +1,5 @@
-import { NO_RECEIVERS } from '../../../shared/alerting/receivers';
-import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/send';
+import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
+import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/delivery/send';
 import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
 import { type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 

@@ -1,7 +1,7 @@
 import dns from 'node:dns';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { postOutside } from '../../../shared/alerting/post-outside';
+import { postOutside } from '../../../shared/alerting/delivery/post-outside';
 import { publicLookup } from '../../../shared/platform/public-address';
 
 jest.mock('node:dns', () => ({ ...jest.requireActual('node:dns'), lookup: jest.fn() }));

@@ -4,7 +4,7 @@ import {
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
-import { EvaluatorStore } from '../../../shared/alerting/evaluator-store';
+import { EvaluatorStore } from '../../../shared/alerting/tasks/evaluator-store';
 import { idOf } from '../../../shared/model/id';
 import { Documents } from '../../../shared/registry/documents';
 

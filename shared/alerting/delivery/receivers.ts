@@ -1,0 +1,121 @@
+import { parseDuration } from '../../model/duration';
+import { type Id, idOf } from '../../model/id';
+import type { Labels } from '../../model/labels';
+import { seriesTest } from '../../model/matcher';
+import type { Table } from '../../platform/table';
+import { Documents } from '../../registry/documents';
+import type { Notification } from '../tasks/notification';
+import { parseLabelMatcher } from './label-matcher';
+
+/** An address to which notifications are sent. */
+export interface Receiver {
+  /** An https URL without credentials. */
+  readonly url: string;
+  /** The header `authorization` of requests, such as `Bearer ...`. */
+  readonly authorization?: string;
+}
+
+/** Which alerts a channel receives, and how often they are repeated. */
+interface ChannelOptions {
+  /**
+   * Matchers that an alert's labels must all satisfy, such as `severity="page"`.
+   *
+   * @default every alert
+   */
+  readonly match?: readonly string[];
+  /**
+   * Interval between repeated notifications of an alert that keeps firing, as a duration.
+   *
+   * @default 4h
+   */
+  readonly repeatInterval?: string;
+}
+
+export interface Receivers {
+  /** Alertmanagers. Each receives all alerts, at its URL with `/api/v2/alerts` appended. */
+  readonly alertmanagers: readonly Receiver[];
+  /** Webhooks that receive bodies in Alertmanager's format, version 4. */
+  readonly webhooks: readonly (Receiver & ChannelOptions)[];
+  /** Webhooks that accept Slack's messages. Their URLs are secrets. */
+  readonly slack: readonly ({ readonly url: string } & ChannelOptions)[];
+  /** SNS topics. */
+  readonly topics: readonly ({ readonly topicArn: string } & ChannelOptions)[];
+}
+
+export const NO_RECEIVERS: Receivers = { alertmanagers: [], webhooks: [], slack: [], topics: [] };
+
+const KEY = 'all';
+
+/** Stores tenants' receivers, in one document each. */
+export class ReceiverStore {
+  private readonly receivers: Documents<Partial<Receivers>>;
+
+  constructor(table: Table) {
+    this.receivers = new Documents(table, 'receivers');
+  }
+
+  async get(tenantId: Id): Promise<Receivers> {
+    // The stored document may lack some kinds of receivers. Use empty lists for them.
+    return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
+  }
+
+  async put(tenantId: Id, receivers: Receivers): Promise<void> {
+    await this.receivers.createOrChange(tenantId, KEY, () => receivers);
+  }
+}
+
+/**
+ * A receiver that is notified of changes and periodically of alerts that keep firing. Alertmanagers are not
+ * channels: they get all firing alerts every minute.
+ */
+export interface ReceiverChannel {
+  /** Identifies the channel within its tenant; a hash of its address and options. */
+  readonly id: Id;
+  readonly kind: 'webhook' | 'slack' | 'topic';
+  /** URL, or a topic's ARN. */
+  readonly address: string;
+  readonly authorization?: string;
+  /** Interval between repeated notifications of an alert that keeps firing, in ms. */
+  readonly repeatMs: number;
+  /** Returns whether the channel wants alerts with these labels. */
+  readonly isWanted: (labels: Labels) => boolean;
+}
+
+/** Default interval between repeated notifications, the same as an Alertmanager's. */
+const DEFAULT_REPEAT = '4h';
+
+export function channelsOf({ webhooks, slack, topics }: Receivers): ReceiverChannel[] {
+  return [
+    ...webhooks.map(({ url, ...options }) => channelOf('webhook', url, options)),
+    ...slack.map(({ url, ...options }) => channelOf('slack', url, options)),
+    ...topics.map(({ topicArn, ...options }) => channelOf('topic', topicArn, options)),
+  ];
+}
+
+function channelOf(
+  kind: ReceiverChannel['kind'],
+  address: string,
+  {
+    authorization,
+    match = [],
+    repeatInterval = DEFAULT_REPEAT,
+  }: ChannelOptions & Pick<Receiver, 'authorization'>,
+): ReceiverChannel {
+  return {
+    id: idOf('channel', kind, address, authorization ?? '', JSON.stringify(match), repeatInterval),
+    ...{ kind, address },
+    ...(authorization !== undefined && { authorization }),
+    repeatMs: parseDuration(repeatInterval)!,
+    isWanted: seriesTest(match.map(parseLabelMatcher)),
+  };
+}
+
+/** Selects the notifications of a batch that a channel should receive. */
+export function notificationsFor(
+  { repeatMs, isWanted }: ReceiverChannel,
+  notifications: readonly Notification[],
+): readonly Notification[] {
+  return notifications.filter(
+    ({ labels, repeatsMs }) => (repeatsMs === undefined || repeatsMs.includes(repeatMs)) && isWanted(labels),
+  );
+}

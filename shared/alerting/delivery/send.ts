@@ -1,0 +1,345 @@
+import type { Id } from '../../model/id';
+import { mapLimited } from '../../platform/concurrency';
+import { log } from '../../platform/log';
+import type { Tenant } from '../../tenancy/tenants';
+import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
+import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from '../tasks/notification';
+import type { RuleGroupState } from '../tasks/rule-group-state';
+import type { TaskStates } from '../tasks/task-states';
+import type { TopicMessage } from './message-text';
+import { DeliveryError, type OutsideRequest } from './post-outside';
+import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
+import {
+  channelsOf,
+  notificationsFor,
+  type ReceiverChannel,
+  type ReceiverStore,
+  type Receivers,
+} from './receivers';
+
+/** A receiver of a batch. */
+export interface Target {
+  /** Identifies the target within its tenant. */
+  readonly address: string;
+  /**
+   * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, the
+   * batch's next targets and all later batches of the monitor wait for this target.
+   */
+  readonly queue: string;
+  /** How many of the batch's notifications the target receives. */
+  readonly count: number;
+  /** @throws {DeliveryError} */
+  readonly deliver: () => Promise<void>;
+}
+
+export interface SendDependencies {
+  /** Returns the targets of a batch of monitor and check alerts. */
+  readonly eventTargets: (
+    tenant: Pick<Tenant, 'id' | 'name'>,
+    batch: EventBatch,
+  ) => Promise<readonly Target[]>;
+  /** Called when a batch of events becomes a dead letter, with the addresses whose last attempt failed. */
+  readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
+  readonly receivers: Pick<ReceiverStore, 'get'>;
+  readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
+  readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
+  readonly post: (request: OutsideRequest) => Promise<void>;
+  /**
+   * Publishes to an SNS topic.
+   *
+   * @throws {DeliveryError}
+   */
+  readonly publish: (topicArn: string, message: TopicMessage) => Promise<void>;
+  /** The address of this service, without a trailing slash. */
+  readonly externalUrl: string;
+  readonly now: () => number;
+  /**
+   * For each tenant and alert key, when this process last reported the alert to all of the tenant's Alertmanagers, in
+   * ms. A cache.
+   */
+  readonly told: Map<Id, Map<string, number>>;
+}
+
+export interface SendReport {
+  /** Number of requests that receivers accepted. */
+  readonly sent: number;
+  /** Number of failed requests. */
+  readonly failed: number;
+  /** Number of notifications that are no longer retried: finally rejected, or attempted too often. */
+  readonly dropped: number;
+  /** Age of the oldest batch that a channel has not accepted, in ms. */
+  readonly outboxAgeMs: number;
+}
+
+/** Number of tenants served in parallel, so that a tenant whose receivers hang does not delay the others. */
+const PARALLEL = 32;
+/** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
+const MAX_WAITING = 1_000;
+/** Number of attempts after which a batch becomes a dead letter. */
+export const MAX_ATTEMPTS = 36;
+const FIRST_WAIT_MS = 30_000;
+/**
+ * Maximum wait between attempts, in ms. When a receiver works again, new alerts wait for this long at most, because
+ * they queue behind the batch that failed.
+ */
+const LONGEST_WAIT_MS = 600_000;
+/**
+ * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, the evaluator
+ * resends alerts about once a minute. Without this limit, runs with groups of half a minute would send up to
+ * three times a minute. The limit is a little under a minute, because the sends of two runs may be slightly
+ * less than a minute apart.
+ */
+const RESEND_MS = 55_000;
+
+/**
+ * Returns how long a batch waits after a failed attempt, in ms.
+ *
+ * @param attempts number of failed attempts so far
+ */
+export function waitMs(attempts: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1));
+}
+
+/**
+ * Sends alerts to the receivers of the given tenants, and of tenants with waiting batches. Alertmanagers get
+ * all firing alerts once a minute, which also serves as the retry. Channels get the changes from the outbox
+ * at least once, in order for each rule group.
+ */
+export async function sendAll(
+  dependencies: SendDependencies,
+  tenants: readonly Pick<Tenant, 'id' | 'name'>[],
+  hasTime: () => boolean,
+): Promise<SendReport> {
+  const outbox = await dependencies.store.outbox();
+  // A tenant with waiting batches may have removed its rules in the meantime.
+  const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
+  for (const { tenantId: id, batch, unreadable } of outbox)
+    if (unreadable === undefined || !all.has(id)) all.set(id, { id, name: batch.tenant });
+  const report: Report = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
+  await mapLimited([...all.values()], PARALLEL, async (tenant) => {
+    if (!hasTime()) return;
+    const onFailure = (error: unknown) => {
+      report.failed++;
+      log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
+    };
+    try {
+      const receivers = await dependencies.receivers.get(tenant.id);
+      await tellAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
+      const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
+      await empty(dependencies, tenant, receivers, items, report, hasTime);
+    } catch (error) {
+      onFailure(error);
+    }
+  });
+  const { settled, ...counts } = report;
+  // Count batches without an attempt, too. There may have been no time to send them.
+  const oldest = outbox.find(({ key, batch }) => !settled.has(key) && !isRepeated(batch));
+  return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
+}
+
+function isRepeated(batch: OutboxItem['batch']): boolean {
+  return !isEventBatch(batch) && !batch.notifications.some(isChange);
+}
+
+/** Counts of what was sent so far. */
+interface Report {
+  sent: number;
+  failed: number;
+  dropped: number;
+  /** Keys of the batches that have left the outbox. */
+  readonly settled: Set<string>;
+}
+
+async function tellAlertmanagers(
+  { ruleStates, post, externalUrl, now, told }: SendDependencies,
+  tenant: Pick<Tenant, 'id' | 'name'>,
+  { alertmanagers }: Receivers,
+  report: Report,
+): Promise<void> {
+  if (alertmanagers.length === 0) return;
+  const found = await ruleStates.list(tenant.id);
+  const nowMs = now();
+  const recent = new Map(
+    [...(told.get(tenant.id) ?? [])].filter(([, toldMs]) => Math.abs(nowMs - toldMs) < RESEND_MS),
+  );
+  for (const { json, keys } of alertmanagerBodies(
+    found.values(),
+    nowMs,
+    externalUrl,
+    (key) => !recent.has(key),
+  )) {
+    const taken = await Promise.all(
+      alertmanagers.map(async ({ url, authorization }) => {
+        const request = { url: `${url.replace(/\/$/, '')}/api/v2/alerts`, json };
+        try {
+          await post({ ...request, ...(authorization !== undefined && { authorization }) });
+          report.sent++;
+          return true;
+        } catch (error) {
+          note(tenant.name, error, report);
+          return false;
+        }
+      }),
+    );
+    if (taken.every(Boolean)) for (const key of keys) recent.set(key, nowMs);
+  }
+  if (recent.size === 0) told.delete(tenant.id);
+  else told.set(tenant.id, recent);
+}
+
+/**
+ * Counts a failure. An unexpected error, such as a batch in another release's format, is a failure that may pass,
+ * so the other batches are still sent.
+ */
+function note(tenant: string, error: unknown, report: Report): DeliveryError {
+  report.failed++;
+  if (error instanceof DeliveryError) {
+    log.warn('a receiver did not take notifications', { tenant, reason: error.message });
+    return error;
+  }
+  log.error('notifications were not sent', { tenant, error: error as Error });
+  return new DeliveryError('internal error', false, { cause: error });
+}
+
+/**
+ * Sends a tenant's batches to its channels. Each channel gets the batches in order, so it is notified of an
+ * alert's start before its end. A failing channel does not delay the others.
+ */
+async function empty(
+  dependencies: SendDependencies,
+  tenant: Pick<Tenant, 'id' | 'name'>,
+  receivers: Receivers,
+  items: readonly OutboxItem[],
+  report: Report,
+  hasTime: () => boolean,
+): Promise<void> {
+  const { store, now } = dependencies;
+  const channels = channelsOf(receivers);
+  const surplus = items.slice(0, Math.max(0, items.length - MAX_WAITING));
+  for (const item of surplus) await giveUp(dependencies, item, report);
+  const waiting = new Set<string>();
+  for (const item of items.slice(surplus.length)) {
+    if (!hasTime()) return;
+    const { batch, attempts, dueMs } = item;
+    const isStopped = () => isEventBatch(batch) && waiting.has(batch.monitorId);
+    if (isStopped()) continue;
+    const isRepeat = isRepeated(batch);
+    const targets = isEventBatch(batch)
+      ? await eventTargetsOf(dependencies, tenant, batch, item)
+      : channels.map((channel) => targetOf(dependencies, channel, batch));
+    const taken = new Set(item.taken);
+    const refused = new Set(item.refused);
+    const failures = new Map<string, string>();
+    for (const target of targets) {
+      if (isStopped()) break;
+      const { address, queue } = target;
+      if (taken.has(address)) continue;
+      if (!isRepeat && (waiting.has(queue) || dueMs > now())) {
+        waiting.add(queue);
+        continue;
+      }
+      const failure = await deliver(target, batch.tenant, report);
+      if (failure === undefined || failure.isFinal) taken.add(address);
+      if (failure?.isFinal) refused.add(failure.message);
+      else if (failure !== undefined) {
+        failures.set(address, failure.message);
+        waiting.add(queue);
+      }
+    }
+    const isTaken = targets.every(({ address }) => taken.has(address));
+    const hasFailed = failures.size > 0;
+    const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
+    if (isRepeat || isTaken) report.settled.add(item.key);
+    if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
+    else if (isTaken) await store.giveUp(tried);
+    else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
+      await giveUp(dependencies, { ...tried, refused: [...refused, ...failures.values()] }, report);
+      if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
+    } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
+    else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
+  }
+}
+
+/** Moves a batch to the dead letters. */
+async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
+  const { batch, key } = item;
+  // An unreadable batch counts as one notification.
+  const notifications = isEventBatch(batch) ? Math.max(1, batch.events.length) : batch.notifications.length;
+  report.dropped += notifications;
+  report.settled.add(key);
+  log.error('notifications were not delivered after all attempts', {
+    tenant: batch.tenant,
+    key,
+    notifications,
+  });
+  await store.giveUp(item);
+}
+
+/** Returns the targets of a batch of events, or one that fails in their place if they could not be determined. */
+async function eventTargetsOf(
+  { eventTargets }: SendDependencies,
+  tenant: Pick<Tenant, 'id' | 'name'>,
+  batch: EventBatch,
+  { unreadable }: OutboxItem,
+): Promise<readonly Target[]> {
+  try {
+    if (unreadable !== undefined) throw unreadable;
+    return await eventTargets(tenant, batch);
+  } catch (error) {
+    const deliver = () => Promise.reject(error);
+    return [{ address: 'targets', queue: batch.monitorId, count: 1, deliver }];
+  }
+}
+
+function targetOf(
+  dependencies: SendDependencies,
+  channel: ReceiverChannel,
+  batch: NotificationBatch,
+): Target {
+  const notifications = notificationsFor(channel, batch.notifications);
+  return {
+    address: channel.id,
+    queue: JSON.stringify([channel.id, batch.namespace, batch.group]),
+    count: notifications.length,
+    deliver: () => tell(dependencies, channel, { ...batch, notifications }),
+  };
+}
+
+/**
+ * @returns the failure; undefined when the target accepted the batch
+ */
+async function deliver(
+  { count, deliver }: Target,
+  tenant: string,
+  report: Report,
+): Promise<DeliveryError | undefined> {
+  if (count === 0) return undefined;
+  try {
+    await deliver();
+    report.sent++;
+    return undefined;
+  } catch (error) {
+    const failure = note(tenant, error, report);
+    if (failure.isFinal) report.dropped += count;
+    return failure;
+  }
+}
+
+/** @throws {DeliveryError} */
+async function tell(
+  { post, publish, externalUrl }: SendDependencies,
+  { kind, address, authorization }: ReceiverChannel,
+  batch: NotificationBatch,
+): Promise<void> {
+  switch (kind) {
+    case 'webhook':
+      return post({
+        ...{ url: address, json: webhookBody(batch, externalUrl) },
+        ...(authorization !== undefined && { authorization }),
+      });
+    case 'slack':
+      return post({ url: address, json: slackBody(batch, externalUrl) });
+    case 'topic':
+      for (const message of topicMessages(batch, externalUrl)) await publish(address, message);
+  }
+}

@@ -1,0 +1,102 @@
+import { type Labels, labelsKey } from '../../model/labels';
+
+/**
+ * An alert: one label set found by an alerting rule. Its labels, including `alertname`, are its identity.
+ * Times are in ms since epoch and always the tick of an evaluation, not the time at which the evaluation ran.
+ */
+export interface Alert {
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  readonly state: 'pending' | 'firing' | 'resolved';
+  /** The element's value when it was last present in the result. */
+  readonly value: number;
+  /** The tick in which the element was first found. */
+  readonly activeAtMs: number;
+  readonly firedAtMs?: number;
+  readonly resolvedAtMs?: number;
+  /**
+   * The first tick at which the rule's query no longer returned the alert's series, while `keep_firing_for` keeps
+   * the alert firing.
+   */
+  readonly keepFiringSinceMs?: number;
+}
+
+/** One element of an alerting rule's result in one tick, with expanded labels and annotations. */
+export type FoundAlert = Pick<Alert, 'labels' | 'annotations' | 'value'>;
+
+/** The rule's durations that determine its alerts' states. */
+export interface AlertTiming {
+  readonly forMs: number;
+  readonly keepFiringForMs: number;
+}
+
+/** How long a resolved alert is remembered and reported, so that no receiver misses it, in ms. */
+export const RESOLVED_RETENTION_MS = 15 * 60_000;
+
+/**
+ * Advances the alerts of a rule by one tick. The function is pure, so a tick evaluated late has the same
+ * result as on time.
+ *
+ * @param alerts alerts after the previous tick
+ * @param found elements of the rule's result in this tick; their label sets are distinct
+ * @returns alerts after this tick: pending, firing, and those resolved in the last 15 minutes
+ */
+export function advanceAlerts(
+  alerts: readonly Alert[],
+  found: readonly FoundAlert[],
+  tickMs: number,
+  timing: AlertTiming,
+): Alert[] {
+  const present = new Map(found.map((each) => [labelsKey(each.labels), each]));
+  const next: Alert[] = [];
+  for (const alert of alerts) {
+    const key = labelsKey(alert.labels);
+    const element = present.get(key);
+    if (element === undefined) {
+      const rest = withoutElement(alert, tickMs, timing);
+      if (rest !== undefined) next.push(rest);
+    } else if (alert.state !== 'resolved') {
+      present.delete(key);
+      next.push(withElement(alert, element, tickMs, timing));
+    }
+    // If the element of a resolved alert is back, the code below starts a new, pending alert.
+  }
+  for (const element of present.values())
+    next.push(withElement({ ...element, state: 'pending', activeAtMs: tickMs }, element, tickMs, timing));
+  return next;
+}
+
+/** Returns an alert whose element is present. */
+function withElement(
+  { keepFiringSinceMs: _, ...alert }: Alert,
+  { value, annotations }: FoundAlert,
+  tickMs: number,
+  { forMs }: AlertTiming,
+): Alert {
+  const isDue = tickMs - alert.activeAtMs >= forMs;
+  // If `for` was raised, a firing alert becomes pending again.
+  if (!isDue) {
+    const { firedAtMs: _, ...rest } = alert;
+    return { ...rest, value, annotations, state: 'pending' };
+  }
+  return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? tickMs };
+}
+
+/** Returns an alert whose element is absent; undefined when the alert is to be forgotten. */
+function withoutElement(
+  alert: Alert,
+  tickMs: number,
+  { forMs, keepFiringForMs }: AlertTiming,
+): Alert | undefined {
+  if (alert.state === 'pending') return undefined;
+  if (alert.state === 'resolved')
+    return tickMs - alert.resolvedAtMs! > RESOLVED_RETENTION_MS ? undefined : alert;
+  const keepFiringSinceMs = alert.keepFiringSinceMs ?? tickMs;
+  if (keepFiringForMs > 0 && tickMs - keepFiringSinceMs < keepFiringForMs) {
+    if (tickMs - alert.activeAtMs >= forMs) return { ...alert, keepFiringSinceMs };
+    const { firedAtMs: _, keepFiringSinceMs: __, ...rest } = alert;
+    return { ...rest, state: 'pending' };
+  }
+  const { keepFiringSinceMs: _, ...rest } = alert;
+  return { ...rest, state: 'resolved', resolvedAtMs: tickMs };
+}

@@ -1,0 +1,93 @@
+import type { Id } from '../../model/id';
+import type { EvaluationTime } from './due-ticks';
+
+/** Kinds of tasks: a rule group, a monitor of samples, or a monitor of an external URL. */
+export type TaskKind = 'rule' | 'monitor' | 'external';
+
+/** Refers to a task by its tenant's name and its id. */
+export interface TaskRef {
+  readonly tenant: string;
+  readonly task: Id;
+}
+
+/** Requests the due ticks of some tasks. */
+export interface EvaluationRequest extends EvaluationTime {
+  /** Kind of all tasks in the request. */
+  readonly kind: TaskKind;
+  readonly tasks: readonly TaskRef[];
+}
+
+/**
+ * The event by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
+ * monitors. The query function reads tasks, states and samples and writes nothing.
+ */
+export interface EvaluationEvent {
+  readonly evaluate: EvaluationRequest;
+}
+
+/** Returns whether an event is the evaluator's. All other events are API requests, which never have this form. */
+export function isEvaluation(event: unknown): event is EvaluationEvent {
+  return typeof event === 'object' && event !== null && 'evaluate' in event;
+}
+
+/** Result of a task. */
+export type Outcome =
+  | { readonly outcome: 'idle' }
+  /** Neither the task nor its state exists, so the index may drop it. */
+  | { readonly outcome: 'gone' }
+  /** The task as a whole failed. */
+  | { readonly outcome: 'failed'; readonly reason: string }
+  | ({ readonly outcome: 'evaluated' } & EvaluatedTask);
+
+export type TaskEvaluation = TaskRef & Outcome;
+
+export interface EvaluatedTask {
+  /** Tick of the state that was read; undefined if there was none. */
+  readonly afterMs?: number;
+  readonly tickMs: number;
+  /** Encoded state, in base64; absent for a removed task. */
+  readonly state?: string;
+  /** Samples of all ticks, as bodies of remote write, compressed with zstd and encoded in base64. */
+  readonly samples: readonly string[];
+  /** Encoded batches of notifications, in base64. */
+  readonly batches: readonly string[];
+  readonly ticks: number;
+  readonly skipped: number;
+  /** Number of rules whose last evaluation failed. */
+  readonly failing: number;
+  /** Whether due ticks remain. */
+  readonly hasMore: boolean;
+}
+
+/** One result for each task of the request, except tasks for which no time was left. */
+export type EvaluationResponse = readonly TaskEvaluation[];
+
+/** What a run of the evaluator did. */
+export interface RunReport {
+  /** False when another run was in progress, so that this one did nothing. */
+  readonly began: boolean;
+  readonly tasks: number;
+  readonly ticks: number;
+  /** Number of ticks that were too old to be evaluated. */
+  readonly skipped: number;
+  /** Number of tasks that could not be evaluated or committed. The next run retries them. */
+  readonly failedTasks: number;
+  /** Number of rules whose last evaluation failed. */
+  readonly failingRules: number;
+  /** Number of failed requests to receivers. */
+  readonly failedRequests: number;
+  /**
+   * How long tenants have posted almost nothing, in ms; 0 while they post. Rules are not evaluated during
+   * that time.
+   */
+  readonly quietMs: number;
+  /** Number of notifications that are no longer retried. */
+  readonly dropped: number;
+  /** Age of the oldest batch that waits for a channel, in ms. */
+  readonly outboxAgeMs: number;
+  /**
+   * Delay of the task that is furthest behind, in ms. A task is behind if its newest completed tick is old,
+   * or if samples have not reached the tiers.
+   */
+  readonly lagMs: number;
+}

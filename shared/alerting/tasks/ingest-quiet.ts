@@ -1,0 +1,111 @@
+import { MINUTE_MS } from '../../model/duration';
+import type { Id } from '../../model/id';
+import type { BudgetName } from '../../tenancy/tenant-meter';
+import type { UsageTable } from '../../tenancy/usage-table';
+import type { EvaluatorStore } from './evaluator-store';
+
+/** A period in which tenants posted almost nothing, so an absent series does not indicate a problem. */
+export interface QuietPeriod {
+  readonly fromMs: number;
+  /** End of the period; undefined while it lasts. */
+  readonly toMs?: number;
+  /** Number of tenants that usually posted in a minute before the period. */
+  readonly usual: number;
+}
+
+/** Share of the usual below which a tenant does not count as posting, and below which a minute is quiet. */
+const QUIET_SHARE = 0.1;
+/** Consecutive quiet minutes that start a period. A single quiet minute may be jitter. */
+const QUIET_MINUTES = 2;
+/** Number of minutes that determine the usual number of tenants. */
+const USUAL_MINUTES = 20;
+/**
+ * Minimum number of these minutes in which a tenant must have posted. A stage whose tenants normally post rarely is
+ * therefore never quiet.
+ */
+const LEAST_ACTIVE = 16;
+/** Number of tenants whose posts tell whether samples still reach the stage. */
+const HEARD_TENANTS = 20;
+
+/**
+ * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
+ * result if it has changed.
+ *
+ * Compares each tenant with its own usual rate, and then counts tenants. So a large tenant that stops does not hide that
+ * the others still post, and an outage that lets a few posts through is an outage.
+ */
+export async function quietOf(
+  usage: Pick<UsageTable, 'usesBetween'>,
+  store: Pick<EvaluatorStore, 'quiet' | 'putQuiet'>,
+  tenants: readonly Id[],
+  nowMs: number,
+): Promise<QuietPeriod | undefined> {
+  const step = Math.max(1, tenants.length / HEARD_TENANTS);
+  const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
+  const budget: BudgetName = 'samplesPerMinute';
+  const [last, ...uses] = await Promise.all([
+    store.quiet(),
+    ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
+  ]);
+  const posting = new Map<number, number>();
+  for (const use of uses)
+    for (const minute of postingMinutes(use, nowMs)) posting.set(minute, (posting.get(minute) ?? 0) + 1);
+  const next = ingestQuiet(posting, nowMs, last);
+  if (next !== undefined && next !== last) await store.putQuiet(next);
+  return next;
+}
+
+/** Returns the minutes in which a tenant posted at least a tenth of its own usual number of samples. */
+function postingMinutes(samples: ReadonlyMap<number, number>, nowMs: number): number[] {
+  const usual = usualOf(samples, nowMs) ?? 0;
+  return [...samples].flatMap(([minute, count]) =>
+    count > 0 && count >= QUIET_SHARE * usual ? [minute] : [],
+  );
+}
+
+/** Returns the half-open range of whole minutes since epoch that {@link ingestQuiet} needs. */
+function quietMinutes(nowMs: number): { readonly from: number; readonly before: number } {
+  const before = Math.floor(nowMs / MINUTE_MS);
+  return { from: before - QUIET_MINUTES - USUAL_MINUTES, before };
+}
+
+/**
+ * Decides whether almost no tenant posts. A period lasts until at least a tenth of the usual number of tenants post in
+ * a minute. While no tenant posts, it lasts for any time. If few tenants post steadily, their number becomes the usual
+ * one after {@link USUAL_MINUTES} minutes.
+ *
+ * @param posting number of tenants that posted, by minute since epoch; minutes without posts may be missing
+ * @param last the last known period, ended or not
+ * @returns the last period, updated
+ */
+export function ingestQuiet(
+  posting: ReadonlyMap<number, number>,
+  nowMs: number,
+  last: QuietPeriod | undefined,
+): QuietPeriod | undefined {
+  const { from, before } = quietMinutes(nowMs);
+  const at = (minute: number) => posting.get(minute) ?? 0;
+  const usual = usualOf(posting, nowMs);
+  if (last !== undefined && last.toMs === undefined) {
+    // A lower number that has lasted for the whole time is the usual one now.
+    const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
+    const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
+    return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };
+  }
+  if (usual === undefined) return last;
+  for (let minute = before - QUIET_MINUTES; minute < before; minute++)
+    if (at(minute) >= usual * QUIET_SHARE) return last;
+  return { fromMs: (before - QUIET_MINUTES) * MINUTE_MS, usual };
+}
+
+/**
+ * Returns the median count of the {@link USUAL_MINUTES} minutes before the last ones, ignoring minutes without posts.
+ * Returns undefined if too many minutes have no posts.
+ */
+function usualOf(counts: ReadonlyMap<number, number>, nowMs: number): number | undefined {
+  const { from } = quietMinutes(nowMs);
+  const active = Array.from({ length: USUAL_MINUTES }, (_, i) => counts.get(from + i) ?? 0)
+    .filter((count) => count > 0)
+    .sort((a, b) => a - b);
+  return active.length < LEAST_ACTIVE ? undefined : active[Math.floor(active.length / 2)];
+}

@@ -1,0 +1,56 @@
+import { nameOf } from '../rules/evaluate-rule';
+import { NEW_RULE_STATE, type RuleState } from '../rules/evaluate-rule-group';
+import type { Rule, RuleGroup } from '../rules/rule-document';
+import type { ReportedAlert } from './notification';
+
+/** State of a rule after the last evaluated tick. */
+export interface StoredRule extends RuleState {
+  /** {@link ruleIdentity} */
+  readonly identity: string;
+  /**
+   * Expression of an alerting rule. The notification that the alerts have ended needs the expression even after the
+   * rule was removed.
+   */
+  readonly expr: string;
+  /** The rule's alerts, as last reported to receivers. */
+  readonly told: readonly ReportedAlert[];
+}
+
+/** State of a rule group after its last evaluated tick. */
+export interface RuleGroupState {
+  /** The newest completed tick, in ms since epoch. */
+  readonly tickMs: number;
+  /** When the tick was evaluated, and for how long, in ms. */
+  readonly evaluatedMs: number;
+  readonly durationMs: number;
+  readonly queryOffsetMs: number;
+  readonly rules: readonly StoredRule[];
+}
+
+/**
+ * Returns a rule's identity. A rule that has the same identity in the next version of its rule group keeps its
+ * alerts and series.
+ */
+function ruleIdentity(rule: Rule): string {
+  return JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
+}
+
+/** A rule group's previous state, matched to its present rules. */
+export interface CarriedState {
+  /** State of each present rule of the rule group. */
+  readonly rules: readonly StoredRule[];
+  /** States of rules that the rule group no longer has. */
+  readonly removed: readonly StoredRule[];
+}
+
+/** Finds each rule's previous state. Rules with the same identity are matched in order. */
+export function carryOver(ruleGroup: RuleGroup, state: RuleGroupState | undefined): CarriedState {
+  const left = new Map<string, StoredRule[]>();
+  for (const each of state?.rules ?? []) left.set(each.identity, [...(left.get(each.identity) ?? []), each]);
+  const rules = ruleGroup.rules.map((rule) => {
+    const identity = ruleIdentity(rule);
+    const former = left.get(identity)?.shift();
+    return { ...(former ?? { ...NEW_RULE_STATE, told: [] }), identity, expr: rule.expr };
+  });
+  return { rules, removed: [...left.values()].flat() };
+}
