@@ -10,15 +10,9 @@ import type { PartitionLeft } from '../hot/frame-reader';
 import type { LeftWindows } from '../hot/read-call';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs } from '../model/placement';
-import { type DayPlan, FEW_DAYS } from './plan';
+import { type DayPlan, FEW_DAYS, RECENT_DAYS } from './plan';
 import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
-
-/**
- * Number of most recent days, including today, that are probably not archived yet. By default, the archiver waits
- * two days after a day ends.
- */
-const RECENT_DAYS = 3;
 
 /** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {

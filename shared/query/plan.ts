@@ -21,6 +21,12 @@ export interface DayPlan {
 export const FEW_DAYS = 3;
 
 /**
+ * Number of most recent days, including today, that are probably not archived yet. By default, the archiver waits
+ * two days after a day ends.
+ */
+export const RECENT_DAYS = 3;
+
+/**
  * Limits a range to times that may have samples: from the UTC day in which the retention ends, to two days
  * ahead of now. Post accepts samples up to a day ahead.
  */
