@@ -7,7 +7,7 @@ interface Operation {
   readonly security?: readonly unknown[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, Answer>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 interface Parameter {
   readonly name: string;
@@ -17,7 +17,7 @@ interface Parameter {
   readonly schema: unknown;
   readonly example?: string | readonly string[];
 }
-interface Answer {
+interface ResponseObject {
   readonly $ref?: string;
   readonly description?: string;
   readonly content?: Content;
@@ -28,12 +28,12 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, unknown>>;
-    readonly responses: Readonly<Record<string, Answer>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
   };
 }
 
 /**
- * Renders the OpenAPI document as an HTML page. The page shows each call with its parameters, body, answers,
+ * Renders the OpenAPI document as an HTML page. The page shows each call with its parameters, body, responses,
  * and an example for curl. The page needs no script, and its style is `/assets/reference.css`.
  */
 export function apiReference(): string {
@@ -93,8 +93,9 @@ function callOf(
   shared: Document['components']['responses'],
 ): string {
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
-  const answers = Object.entries(responses).map(
-    ([status, answer]) => [status, answer.$ref ? shared[answer.$ref.split('/').at(-1)!]! : answer] as const,
+  const entries = Object.entries(responses).map(
+    ([status, response]) =>
+      [status, response.$ref ? shared[response.$ref.split('/').at(-1)!]! : response] as const,
   );
   return `<section id="${operationId}">
 <h3><a href="#${operationId}"><b>${method}</b> ${escaped(path)}</a></h3>
@@ -102,7 +103,7 @@ function callOf(
 ${parameters.length === 0 ? '' : parameterTable(parameters)}
 ${body === undefined ? '' : `<details><summary>Body: ${escaped(type!)}</summary>${schemaOf(body.schema)}</details>`}
 ${body !== undefined && type !== 'application/json' && body.example === undefined ? '' : `<pre>${escaped(curlOf(method, path, parameters, security?.length !== 0, type, body?.example))}</pre>`}
-<ul class="answers">${answers
+<ul class="responses">${entries
     .map(([status, { description, content }]) => {
       const schema = content?.['application/json']?.schema;
       const isShown = schema !== undefined && Number(status) < 300;

@@ -22,9 +22,9 @@ const eventSchema = z.object({
  * VPC, where it reaches Lambda's API, the stream and the receivers of notifications. The query function,
  * inside the VPC, reads the samples for it.
  */
-export const handler = withMetrics('evaluator', answer);
+export const handler = withMetrics('evaluator', handle);
 
-async function answer(event: unknown): Promise<RunReport> {
+async function handle(event: unknown): Promise<RunReport> {
   const { atMs } = parseEvent(eventSchema, event ?? {});
   const report = await runEvaluator(dependencies, randomId(), atMs);
   if (report.skipped > 0)

@@ -30,9 +30,9 @@ const MARGIN_MS = 60_000;
  * Runs commands of operators. An hourly schedule invokes the command `sweep`, which erases deleted tenants and
  * counts series. No API key permits an invocation.
  */
-export const handler = withMetrics('operator', answer);
+export const handler = withMetrics('operator', handle);
 
-async function answer(event: unknown, context: Context): Promise<unknown> {
+async function handle(event: unknown, context: Context): Promise<unknown> {
   const command = parseEvent(eventSchema, event);
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (command.command) {

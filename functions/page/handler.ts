@@ -10,6 +10,6 @@ const FOLDER = join(__dirname, 'assets');
 const files = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));
 
 export const handler = async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-  const answer = serveFile(files, event);
-  return event.routeKey.startsWith('HEAD ') ? withoutBody(answer) : answer;
+  const response = serveFile(files, event);
+  return event.routeKey.startsWith('HEAD ') ? withoutBody(response) : response;
 };

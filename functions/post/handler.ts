@@ -7,11 +7,11 @@ import { ENV } from '../../shared/platform/names';
 import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
 import { takeLines } from './lines';
 import { takeOtlp } from './otlp';
 import { RegisteredSources } from './registered-sources';
 import { takeRemoteWrite } from './remote-write';
+import { respondToSamples, tooManyHosts, unknownHosts, unknownService } from './responses';
 import type { Taking } from './taking';
 
 const dependencies = postDependencies();
@@ -24,7 +24,7 @@ const known = new RegisteredSources(dependencies.hosts, dependencies.services);
  */
 const METRICS_MS = 10_000;
 
-const answer = httpHandler(dependencies, {
+const handle = httpHandler(dependencies, {
   'POST /api/v0/tsdb': async ({ tenant, body, charge }) => {
     charge.samples(body?.length ?? 0);
     const parsed = mackerelJson.parse(dictionaries.of(tenant.id), body, acceptedTimes(), {
@@ -39,7 +39,7 @@ const answer = httpHandler(dependencies, {
     if (kept.length === 0 && parsed.dropped.has('tooManyHosts')) throw tooManyHosts();
     if (kept.length === 0 && unknown > 0) throw unknownHosts(parsed.sources.length);
     if (unknown > 0) parsed.dropped.set('unknownHost', unknown);
-    return answerSamples(samples, await writer.write(tenant, kept, samples), parsed.dropped, hint);
+    return respondToSamples(samples, await writer.write(tenant, kept, samples), parsed.dropped, hint);
   },
 
   'POST /api/v0/services/{serviceName}/tsdb': async ({ tenant, path, body, charge }) => {
@@ -56,7 +56,7 @@ const answer = httpHandler(dependencies, {
       },
     );
     const hint = dropHint(body, dropped, maxSampleAgeMs);
-    return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
+    return respondToSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
 
   'POST /write': ({ event, tenant, query, charge }) =>
@@ -74,7 +74,7 @@ const answer = httpHandler(dependencies, {
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
     takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message, problems }) => ({
       error: message,
-      // Leave the field that quotes the line empty: neither logs nor answers may quote request bodies.
+      // Leave the field that quotes the line empty: neither logs nor responses may quote request bodies.
       data: problems.map(({ line, reason }) => ({
         original_line: '',
         line_number: line,
@@ -88,9 +88,9 @@ const answer = httpHandler(dependencies, {
   'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, takingOf(tenant, charge)),
 });
 
-const answerAnywhere = withFunctionUrl('post', process.env[ENV.apiUrl], answer);
+const handleAtAnyUrl = withFunctionUrl('post', process.env[ENV.apiUrl], handle);
 
-export const handler = withMetrics('post', answerAnywhere, METRICS_MS);
+export const handler = withMetrics('post', handleAtAnyUrl, METRICS_MS);
 
 function takingOf(tenant: Tenant, charge: SampleCharge): Taking {
   const { metadata } = dependencies;

@@ -4,7 +4,7 @@ import type { Precision } from '../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../shared/protocol/influx/lines';
 import { likelyUnit } from '../../shared/protocol/timestamp-unit';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { answerLines, type LineError } from './answers';
+import { type LineError, respondToLines } from './responses';
 import type { Taking } from './taking';
 
 /** Number of characters at the start of a body in which {@link precisionOf} looks for a timestamp. */
@@ -21,7 +21,7 @@ function precisionOf(body: Buffer): Precision {
  * reports the invalid lines.
  *
  * @param precision unit of the timestamps
- * @param error makes the body of an answer to invalid lines
+ * @param error makes the body of a response to invalid lines
  */
 export async function takeLines(
   event: APIGatewayProxyEventV2,
@@ -36,5 +36,5 @@ export async function takeLines(
   });
   charge.samples(samples + dropped.strings + dropped.badLines + dropped.tooOld + dropped.tooNew);
   const beyond = await writer.write(tenant, sources, samples);
-  return answerLines(samples, beyond, dropped, accepts.maxAgeMs, error);
+  return respondToLines(samples, beyond, dropped, accepts.maxAgeMs, error);
 }

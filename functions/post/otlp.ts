@@ -40,7 +40,7 @@ export async function takeOtlp(
   });
   const reasons = [...dropped.reasons];
   if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
-  return answer(encoding, dropped.rejected + beyond, reasons.join('; '));
+  return respond(encoding, dropped.rejected + beyond, reasons.join('; '));
 }
 
 /**
@@ -80,10 +80,10 @@ function readerOf(bytes: Buffer, encoding: Encoding): ReadMetrics {
 }
 
 /**
- * Answers in the encoding of the request. The answer's content type has no parameters, since the
+ * Answers in the encoding of the request. The response's content type has no parameters, since the
  * OpenTelemetry Collector compares it literally.
  */
-function answer(encoding: Encoding, rejected: number, message: string): APIGatewayProxyStructuredResultV2 {
+function respond(encoding: Encoding, rejected: number, message: string): APIGatewayProxyStructuredResultV2 {
   const headers = { 'content-type': encoding, 'cache-control': 'no-store' };
   if (encoding === JSON_TYPE) {
     const partialSuccess = { rejectedDataPoints: String(rejected), errorMessage: message };

@@ -32,7 +32,7 @@ export async function takeRemoteWrite(
   charge.samples(samples + invalid + tooOld + tooNew + tooMany + histograms + exemplars);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
-  return answer(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
+  return respond(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
 }
 
 /**
@@ -77,7 +77,7 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
  * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not resend the request. Version 2 of the
  * protocol forbids reporting success if only part of the data was stored; unsupported data counts as not stored.
  */
-function answer(
+function respond(
   version: RemoteWriteVersion,
   written: number,
   newSeries: number,
@@ -103,7 +103,7 @@ function answer(
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;
   const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);
-  // Version 1 does not have these headers. But if the answer is a 400, they keep Prometheus from counting the whole
+  // Version 1 does not have these headers. But if the response is a 400, they keep Prometheus from counting the whole
   // batch as failed.
   const headers = {
     'x-prometheus-remote-write-samples-written': String(written),

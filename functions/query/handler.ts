@@ -25,7 +25,7 @@ import {
 } from './stores';
 import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
 
-const answer = httpHandler(gatekeeper, {
+const handle = httpHandler(gatekeeper, {
   ...metricHandlers,
   ...metricTableHandlers,
   ...seriesHandlers,
@@ -56,8 +56,8 @@ export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2
   // An instance handles one event at a time.
   governor.waitedMs = 0;
   try {
-    // The evaluator invokes this function directly. Its answer is not a reply of the API.
-    return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event));
+    // The evaluator invokes this function directly. Its response is not a reply of the API.
+    return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : handle(event));
   } finally {
     if (governor.waitedMs > 0) count('query', { ReadWaitMs: governor.waitedMs });
   }

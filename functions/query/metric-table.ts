@@ -30,9 +30,11 @@ async function readTable(
   { tenant, labels: source, mustExist }: RegisteredSource,
   { name, step: stepMs, aggregate, partial, ...query }: z.output<typeof metricTableQuery>,
 ) {
-  const asked = requestedRange(query);
+  const requested = requestedRange(query);
   const whole =
-    stepMs === undefined ? { ...asked, toMs: asked.toMs + 1000 } : planShown(asked, stepMs, true).range;
+    stepMs === undefined
+      ? { ...requested, toMs: requested.toMs + 1000 }
+      : planShown(requested, stepMs, true).range;
   const range = readableRange(whole);
   const [known] = await Promise.all([catalogueOf(tenant, source), mustExist()]);
   const existing = new Set(metricNames(known));

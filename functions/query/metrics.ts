@@ -36,7 +36,7 @@ export const metricHandlers: RouteHandlers = {
   'GET /api/v1/series/metrics': async ({ tenant, query }) => {
     const absent = `there is no series ${quote(query.name)} of exactly these labels`;
     const read = await readMetric(tenant, query.label, query, absent);
-    return answerOf(read, (ms) => ms / 1000);
+    return metricsResponse(read, (ms) => ms / 1000);
   },
 };
 
@@ -51,7 +51,7 @@ interface MetricRead {
 async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredSource, query: MetricsQuery) {
   const absent = `${text} has no metric ${quote(query.name)}`;
   const read = await readMetric(tenant, labels, query, absent, mustExist);
-  return answerOf(read, (ms) => Math.floor(ms / 1000));
+  return metricsResponse(read, (ms) => Math.floor(ms / 1000));
 }
 
 /**
@@ -62,13 +62,13 @@ async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredS
 async function readMetric(
   tenant: Tenant,
   labels: Labels,
-  { name, step, aggregate, partial, ...asked }: MetricsQuery,
+  { name, step, aggregate, partial, ...requested }: MetricsQuery,
   absent: string,
   mustExist?: () => Promise<void>,
 ): Promise<MetricRead> {
   const series = metricOf(labels, name);
   const source = sourceOf.labels(labels);
-  const { range: whole, stepMs } = planShown(requestedRange(asked), step, aggregate !== undefined);
+  const { range: whole, stepMs } = planShown(requestedRange(requested), step, aggregate !== undefined);
   const range = readableRange(whole);
   const [known] = await Promise.all([catalogueOf(tenant, source), mustExist?.()]);
   if (!seriesOf(known).some((other) => labelsKey(other) === labelsKey(series)))
@@ -83,17 +83,17 @@ async function readMetric(
   return { range, slices };
 }
 
-function answerOf({ slices, range }: MetricRead, secondsOf: (ms: number) => number) {
+function metricsResponse({ slices, range }: MetricRead, secondsOf: (ms: number) => number) {
   requireSendable(slices.reduce((sum, { shown }) => sum + shown.timestamps.length, 0));
   const metrics = slices.flatMap(({ shown: { timestamps, values } }) =>
     Array.from(timestamps, (ms, i) => ({ time: secondsOf(ms), value: values[i]! })),
   );
   const missingSinceMs = earliestMissing(slices);
-  const answer = {
+  const body = {
     metrics,
     ...(missingSinceMs !== undefined && { missing: { arrivedSince: Math.floor(missingSinceMs / 1000) } }),
   };
-  return reply(200, answer, { 'server-timing': serverTiming(slices, range) });
+  return reply(200, body, { 'server-timing': serverTiming(slices, range) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

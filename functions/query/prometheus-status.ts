@@ -9,7 +9,7 @@ import { browse } from './tenant-samples';
 
 /**
  * The Prometheus release with the same query language and API. Grafana uses it to decide which features it
- * may use. The answer has no field `features`: with that field, Grafana would take this server for Mimir and
+ * may use. The response has no field `features`: with that field, Grafana would take this server for Mimir and
  * use all of Mimir's API. Without it, Grafana lists rules but does not edit them.
  */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
@@ -32,7 +32,7 @@ const startedAt = new Date();
 /** Default number of entries in each list of `status/tsdb`. */
 const LISTED = 10;
 
-const answer = (data: unknown) => prometheusResponse(JSON.stringify(data));
+const respond = (data: unknown) => prometheusResponse(JSON.stringify(data));
 
 /**
  * Prometheus' endpoints about its own state. They are empty where this system has no equivalent, such as scrape
@@ -40,13 +40,13 @@ const answer = (data: unknown) => prometheusResponse(JSON.stringify(data));
  */
 export const prometheusStatusHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/targets': async () =>
-    answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
-  'GET /prometheus/api/v1/features': async () => answer(FEATURES),
-  'GET /prometheus/api/v1/status/buildinfo': async () => answer(BUILD),
-  'GET /prometheus/api/v1/status/runtimeinfo': async ({ tenant }) => answer(runtimeInfo(tenant)),
-  'GET /prometheus/api/v1/status/config': async () => answer({ yaml: '' }),
+    respond({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
+  'GET /prometheus/api/v1/features': async () => respond(FEATURES),
+  'GET /prometheus/api/v1/status/buildinfo': async () => respond(BUILD),
+  'GET /prometheus/api/v1/status/runtimeinfo': async ({ tenant }) => respond(runtimeInfo(tenant)),
+  'GET /prometheus/api/v1/status/config': async () => respond({ yaml: '' }),
   'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) =>
-    answer(await tsdbStatus(tenant, query.limit || LISTED)),
+    respond(await tsdbStatus(tenant, query.limit || LISTED)),
 };
 
 function runtimeInfo(tenant: Tenant) {

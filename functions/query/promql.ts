@@ -49,9 +49,9 @@ const WIDENING =
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 
-async function answerQuery(
+async function respondToQuery(
   tenant: Tenant,
-  { timeout, lookback_delta: lookbackMs, limit, stats, explain: asks, ...given }: Evaluation,
+  { timeout, lookback_delta: lookbackMs, limit, stats, explain: wantsExplanation, ...given }: Evaluation,
   atMs: number,
   stepMs: number | undefined,
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
@@ -71,7 +71,7 @@ async function answerQuery(
     isLate: budget.isLate,
   };
   const startedMs = performance.now();
-  const usedUnits = asks ? countUnits() : undefined;
+  const usedUnits = wantsExplanation ? countUnits() : undefined;
   const result = await withTimeout(budgetMs, run(store, options)).catch((error: unknown) => {
     budget.stop(error);
     throw error;
@@ -80,14 +80,14 @@ async function answerQuery(
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
   const explanation = usedUnits && explain(store.readings, usedUnits());
-  const answer = queryResponse(result, limit, atMs, times, explanation);
+  const response = queryResponse(result, limit, atMs, times, explanation);
   const range = {
     fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
     toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
   };
   return {
-    ...answer,
-    headers: { ...answer.headers, 'server-timing': serverTiming(store.readings, range) },
+    ...response,
+    headers: { ...response.headers, 'server-timing': serverTiming(store.readings, range) },
   };
 }
 
@@ -106,7 +106,7 @@ async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
 
 function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
   const atMs = query.time ?? Date.now();
-  return answerQuery(tenant, query, atMs, undefined, (store, options) =>
+  return respondToQuery(tenant, query, atMs, undefined, (store, options) =>
     instantQuery(store, query.query, atMs, options),
   );
 }
@@ -127,7 +127,7 @@ function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
       400,
       'exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)',
     );
-  return answerQuery(tenant, query, startMs, stepMs, (store, options) =>
+  return respondToQuery(tenant, query, startMs, stepMs, (store, options) =>
     rangeQuery(store, query.query, { startMs, endMs, stepMs }, options),
   );
 }
@@ -149,13 +149,13 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Matc
 function browseView(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
-  answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
+  respond: (view: IndexView) => APIGatewayProxyStructuredResultV2,
 ) {
   const nowMs = Date.now();
-  const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
-  if (asked.toMs <= asked.fromMs)
+  const requested = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
+  if (requested.toMs <= requested.fromMs)
     throw invalidParameter('end', 'end timestamp must not be before start time');
-  return browse(tenant, asked, answer);
+  return browse(tenant, requested, respond);
 }
 
 async function series(tenant: Tenant, query: Browsing) {
@@ -168,14 +168,14 @@ async function series(tenant: Tenant, query: Browsing) {
   });
 }
 
-function answerNames(names: readonly string[], limit: number | undefined) {
+function respondWithNames(names: readonly string[], limit: number | undefined) {
   const { kept, warnings } = truncate([...names].sort(compareBytes), limit);
   return prometheusResponse(JSON.stringify(kept), { warnings });
 }
 
 async function labels(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
-  return browseView(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
+  return browseView(tenant, query, (view) => respondWithNames(labelNames(view, selectors), query.limit));
 }
 
 /**
@@ -222,7 +222,9 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
     const name = unescapeName(path.name);
-    return browseView(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
+    return browseView(tenant, query, (view) =>
+      respondWithNames(labelValues(view, name, selectors), query.limit),
+    );
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

@@ -16,7 +16,7 @@ import { MAX_SAMPLES } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, governor, retentionMs } from './stores';
 
-/** Maximum number of values in an answer. Lambda limits answers to 6 MB. */
+/** Maximum number of values in a response. Lambda limits responses to 6 MB. */
 const MAX_VALUES = 100_000;
 
 /**
@@ -36,7 +36,7 @@ export function readableRange(range: TimeRange): TimeRange {
   return clampRange(range, Date.now(), retentionMs);
 }
 
-/** Limits the number of values in an answer. @throws {HttpError} 400 when there are too many */
+/** Limits the number of values in a response. @throws {HttpError} 400 when there are too many */
 export function requireFewSteps(
   series: number,
   stepMs: number,
@@ -52,7 +52,7 @@ export function requireFewSteps(
 }
 
 /**
- * Rejects a request for samples as stored if the answer would be too large. The check precedes the read, so it assumes
+ * Rejects a request for samples as stored if the response would be too large. The check precedes the read, so it assumes
  * one sample a minute.
  *
  * @throws {HttpError} 400
@@ -67,7 +67,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
     );
 }
 
-/** Limits the number of samples of one metric, before the answer is written. @throws {HttpError} 400 */
+/** Limits the number of samples of one metric, before the response is written. @throws {HttpError} 400 */
 export function requireSendable(samples: number): void {
   if (samples > MAX_SAMPLES)
     throw new HttpError(
@@ -110,7 +110,7 @@ export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: Ti
   ].join(', ');
 }
 
-/** A slice of a range, in the form in which the answer shows it. */
+/** A slice of a range, in the form in which the response shows it. */
 export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinceMs'> {
   readonly shown: Shown;
 }
@@ -119,7 +119,7 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
  * Reads series of one source, in slices of the range that memory can hold.
  *
  * @param known the source's catalogue
- * @param show converts a slice to the answer's form. It receives the samples of each series, or points that replace
+ * @param show converts a slice to the response's form. It receives the samples of each series, or points that replace
  *   them
  */
 export function readShown<Shown>(

@@ -35,7 +35,7 @@ export async function remoteRead(
   const store = samplesOf(tenant);
   const results = await mapLimited(queries, PARALLEL, async ({ matchers, startMs, endMs }) => {
     const { series, warnings } = await select(store, matchers, { fromMs: startMs, toMs: endMs + 1 });
-    // Fail: the protocol cannot express a warning, and an answer without these samples would seem complete.
+    // Fail: the protocol cannot express a warning, and a response without these samples would seem complete.
     if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
     return series
       .filter(({ timestamps }) => timestamps.length > 0)

@@ -25,7 +25,7 @@ import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { receivers, ruleGroups, ruleStates, silences, stage } from './stores';
 
-/** Evaluation time of a rule that has never been evaluated: Go's zero time, as in Prometheus' answers. */
+/** Evaluation time of a rule that has never been evaluated: Go's zero time, as in Prometheus' responses. */
 const NEVER = '0001-01-01T00:00:00Z';
 
 type RulesQuery = z.output<typeof rulesQuery>;
@@ -116,7 +116,7 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
 }
 
 /**
- * @param viewOf converts an alert to its form in the answer. If `viewOf` is undefined, the alerts of rules are omitted
+ * @param viewOf converts an alert to its form in the response. If `viewOf` is undefined, the alerts of rules are omitted
  */
 function ruleGroupView(
   { namespace, document }: StoredRuleGroup,

@@ -48,13 +48,9 @@ export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples
  * Answers from a tenant's index without reading samples. If a limit is exceeded, the call fails with the same error as
  * a query.
  */
-export async function browse<T>(
-  tenant: Tenant,
-  range: TimeRange,
-  answer: (view: IndexView) => T,
-): Promise<T> {
+export async function browse<T>(tenant: Tenant, range: TimeRange, read: (view: IndexView) => T): Promise<T> {
   try {
-    return answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
+    return read(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
   } catch (error) {
     throw error instanceof SelectLimitError ? promqlErrorOf(error) : error;
   }

@@ -21,29 +21,30 @@ const MARGIN_MS = 130_000;
  * schedule, and runs operators' commands for replays and quarantine. It runs outside the VPC, where it can reach
  * Lambda's API.
  */
-export const handler = withMetrics('recovery', answer);
+export const handler = withMetrics('recovery', handle);
 
-async function answer(event: unknown, context: Context): Promise<unknown> {
-  const asked = parseEvent(recoveryEventSchema, { action: 'advance', ...(event as object | null) });
+async function handle(event: unknown, context: Context): Promise<unknown> {
+  const request = parseEvent(recoveryEventSchema, { action: 'advance', ...(event as object | null) });
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
-  switch (asked.action) {
+  switch (request.action) {
     case 'status':
       return recoveryStatus(dependencies);
     case 'stop':
-      return stop(dependencies, asked.abandon);
+      return stop(dependencies, request.abandon);
     case 'list':
-      return listQuarantine(dependencies.store, asked.after);
+      return listQuarantine(dependencies.store, request.after);
     case 'show':
-      return showQuarantined(dependencies.store, asked.key);
+      return showQuarantined(dependencies.store, request.key);
     case 'redrive': {
-      const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[asked.kind], asked.after);
+      const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[request.kind], request.after);
       for (const reason of result.errors) log.error('an object was not redriven', { reason });
       count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
       return result;
     }
     case 'advance':
     case 'replay': {
-      const span = asked.action === 'replay' ? { fromMs: asked.from, toMs: asked.to ?? Infinity } : undefined;
+      const span =
+        request.action === 'replay' ? { fromMs: request.from, toMs: request.to ?? Infinity } : undefined;
       const status = await advance(
         { ...dependencies, redriveLost: () => redriveLost({ ...dependencies, hasTime }) },
         span,

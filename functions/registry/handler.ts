@@ -2,7 +2,7 @@ import { EMPTY_LISTS } from '../../shared/http/contract/monitoring';
 import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
 import { bodyText, reply, replyPlain, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
-import { answerStatement } from '../../shared/protocol/influx/statement';
+import { executeStatement } from '../../shared/protocol/influx/statement';
 import { alertHandlers } from './alerts';
 import { dashboardHandlers } from './dashboards';
 import { graphHandlers } from './graphs';
@@ -74,6 +74,6 @@ function toPage(fields: Readonly<Record<string, string | undefined>>) {
 }
 
 function statement(text: string | undefined) {
-  const { status, body } = answerStatement(text);
+  const { status, body } = executeStatement(text);
   return reply(status, body);
 }

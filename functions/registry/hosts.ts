@@ -1,5 +1,5 @@
 import type { RouteHandlers, RouteRequest } from '../../shared/http/handler';
-import { MAX_ANSWER, reply, replyText, requireFound } from '../../shared/http/http';
+import { MAX_RESPONSE, reply, replyText, requireFound } from '../../shared/http/http';
 import { overLimit } from '../../shared/http/metered';
 import type { RoutesByKey } from '../../shared/http/routes';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -94,7 +94,7 @@ async function list({
     identifier === undefined
       ? hosts.list(tenant.id, after)
       : (await hosts.withIdentifier(tenant.id, identifier)).filter(({ id }) => id > (after ?? ''));
-  const page = await listHosts(candidates, await services.list(tenant.id), filter, limit, MAX_ANSWER);
+  const page = await listHosts(candidates, await services.list(tenant.id), filter, limit, MAX_RESPONSE);
   const rest = page.nextId === undefined ? '' : `,"nextId":${JSON.stringify(page.nextId)}`;
   return replyText(200, `{"hosts":[${page.json.join(',')}]${rest}}`);
 }

@@ -9,7 +9,7 @@ import { HttpError, reply } from '../../shared/http/http';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alertTopics, allowsPrivateReceivers, evaluatorStore, receivers, requirePublicUrl } from './stores';
 
-/** Maximum number of undelivered notifications in an answer. */
+/** Maximum number of undelivered notifications in a response. */
 const MAX_UNDELIVERED = 100;
 
 /** Receivers of alerts, and notifications that could not be delivered. */
@@ -19,7 +19,7 @@ export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => listUndelivered(tenant),
 };
 
-/** Replaces a secret in answers. In a request, it means that the stored secret is kept. */
+/** Replaces a secret in responses. In a request, it means that the stored secret is kept. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {
@@ -40,7 +40,7 @@ function masked({ alertmanagers, webhooks, slack, topics }: Receivers) {
   });
 }
 
-async function putReceivers(tenant: Tenant, asked: Receivers) {
+async function putReceivers(tenant: Tenant, requested: Receivers) {
   const stored = await receivers.get(tenant.id);
   const completed = <T extends Receiver>(kind: 'alertmanagers' | 'webhooks', each: T, i: number): T => {
     checkUrl(`${kind}.${i}.url`, each.url);
@@ -50,16 +50,16 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
     return { ...rest, ...(known !== undefined && { authorization: known }) } as T;
   };
   const changed: Receivers = {
-    alertmanagers: asked.alertmanagers.map((each, i) => completed('alertmanagers', each, i)),
-    webhooks: asked.webhooks.map((each, i) => completed('webhooks', each, i)),
-    slack: asked.slack.map((each, i) => {
+    alertmanagers: requested.alertmanagers.map((each, i) => completed('alertmanagers', each, i)),
+    webhooks: requested.webhooks.map((each, i) => completed('webhooks', each, i)),
+    slack: requested.slack.map((each, i) => {
       const url = stored.slack.find((known) => maskedUrl(known.url) === each.url)?.url ?? each.url;
       checkUrl(`slack.${i}.url`, url);
       return { ...each, url };
     }),
-    topics: asked.topics,
+    topics: requested.topics,
   };
-  for (const [i, { topicArn }] of asked.topics.entries())
+  for (const [i, { topicArn }] of requested.topics.entries())
     if (!alertTopics.includes(topicArn))
       throw new HttpError(
         400,

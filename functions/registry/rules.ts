@@ -12,7 +12,7 @@ import { gatekeeper, ruleGroups } from './stores';
 const PARALLEL = 8;
 /** Maximum size of a group's YAML, in bytes: twice the limit as JSON, to allow for comments and indentation. */
 const MAX_TEXT_BYTES = 2 * MAX_GROUP_BYTES;
-/** Maximum number of errors in an answer. */
+/** Maximum number of errors in a response. */
 const MAX_FAULTS = 20;
 
 const done = () => reply(202, { status: 'success' });

@@ -4,7 +4,7 @@ import type { FunctionName } from '../platform/names';
 import { ROUTES, type Route } from './routes';
 import { pathMatches } from './unrouted';
 
-type Answer = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+type Handle = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
 /**
  * Route key of every request at a function URL. API Gateway, in contrast, sends a function only the requests for its
@@ -19,17 +19,17 @@ const NO_ROUTE = '$default';
  * @param apiUrl base URL of the API; undefined if the function has no URL
  * @see https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
  */
-export function withFunctionUrl(name: FunctionName, apiUrl: string | undefined, answer: Answer): Answer {
-  if (apiUrl === undefined) return answer;
+export function withFunctionUrl(name: FunctionName, apiUrl: string | undefined, handle: Handle): Handle {
+  if (apiUrl === undefined) return handle;
   const routes = (ROUTES as readonly Route[]).filter((route) => route.function === name);
   return async (event) => {
-    if (event.routeKey !== NO_ROUTE) return answer(event);
+    if (event.routeKey !== NO_ROUTE) return handle(event);
     const { method } = event.requestContext.http;
     const route = routes.find((each) => each.method === method && pathMatches(each.path, event.rawPath));
     if (route === undefined) return redirect(apiUrl, event);
     const routeKey = `${route.method} ${route.path}`;
     const pathParameters = parametersOf(route.path, event.rawPath);
-    const result = await answer({ ...event, routeKey, pathParameters });
+    const result = await handle({ ...event, routeKey, pathParameters });
     if (result.statusCode! >= 400) logRefused(event, routeKey, result);
     return result;
   };

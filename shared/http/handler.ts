@@ -24,7 +24,7 @@ import { parse, parseQuery } from './parse';
 import { replyPrometheusError } from './prometheus-failure';
 import { parsePrometheusQuery } from './prometheus-parameters';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
-import { answerUnrouted, withReadable } from './unrouted';
+import { respondUnrouted, withReadable } from './unrouted';
 
 /** A request that passed authentication, authorization and validation. */
 export interface RouteRequest<R extends Route> {
@@ -66,29 +66,29 @@ const routesByKey: ReadonlyMap<string, Route> = new Map(
 
 /**
  * Builds a function's HTTP handler from its routes. The handler authenticates, authorizes, validates and
- * dispatches a request, and turns exceptions into answers. It answers HEAD as GET without the body.
+ * dispatches a request, and turns exceptions into responses. It answers HEAD as GET without the body.
  */
 export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-    if (!event.routeKey.startsWith('HEAD ')) return answerEvent(gatekeeper, handlers, event);
+    if (!event.routeKey.startsWith('HEAD ')) return handleEvent(gatekeeper, handlers, event);
     const routeKey = event.routeKey.replace('HEAD', 'GET');
-    return withoutBody(await answerEvent(gatekeeper, handlers, { ...event, routeKey }));
+    return withoutBody(await handleEvent(gatekeeper, handlers, { ...event, routeKey }));
   };
 }
 
-async function answerEvent(
+async function handleEvent(
   gatekeeper: Gatekeeper,
   handlers: RouteHandlers,
   event: APIGatewayProxyEventV2,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const route = routesByKey.get(event.routeKey);
   const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
-  if (route === undefined || handle === undefined) return answerUnrouted(event);
-  const answer = await answerRoute(gatekeeper, route, handle, event);
-  return route.crossOrigin ? withReadable(answer) : answer;
+  if (route === undefined || handle === undefined) return respondUnrouted(event);
+  const response = await handleRoute(gatekeeper, route, handle, event);
+  return route.crossOrigin ? withReadable(response) : response;
 }
 
-async function answerRoute(
+async function handleRoute(
   gatekeeper: Gatekeeper,
   route: Route,
   handle: RouteHandler<never>,
@@ -97,7 +97,7 @@ async function answerRoute(
   try {
     const { meter, queries } = gatekeeper;
     const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
-    const answer = async (charge: SampleCharge | undefined) => {
+    const respond = async (charge: SampleCharge | undefined) => {
       const maxBytes = tenant && meter.limits(tenant).bodyBytes;
       const parameters = route.isForm ? parametersOf : queryOf;
       const parseParameters = route.errors === 'prometheus' ? parsePrometheusQuery : parseQuery;
@@ -116,14 +116,16 @@ async function answerRoute(
       };
       return fitResponse(await handle(request as never), event.headers['accept-encoding']);
     };
-    if (tenant === undefined) return await answer(undefined);
+    if (tenant === undefined) return await respond(undefined);
     const work =
-      queries === undefined ? answer : () => runWithinBudget(queries, meter, tenant, () => answer(undefined));
+      queries === undefined
+        ? respond
+        : () => runWithinBudget(queries, meter, tenant, () => respond(undefined));
     return await meterRequest(meter, tenant, event, work);
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);
-    // Log store failures and bugs. Handlers throw HttpError for expected 5xx answers, which need no log entry.
+    // Log store failures and bugs. Handlers throw HttpError for expected 5xx responses, which need no log entry.
     if (failure.status >= 500 && failure !== error)
       log.error('request failed', {
         routeKey: event.routeKey,

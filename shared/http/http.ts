@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { gunzipSync, gzipSync, type Inflate, inflateSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** An answer other than 2xx. Clients see the message in their protocol's error shape. */
+/** A response other than 2xx. Clients see the message in their protocol's error shape. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
@@ -71,55 +71,55 @@ export function replyBytes(
 }
 
 /**
- * Maximum length of an uncompressed answer, in characters. Lambda's limit of 6 MB includes the surrounding JSON and
+ * Maximum length of an uncompressed response, in characters. Lambda's limit of 6 MB includes the surrounding JSON and
  * the body's escapes.
  */
-const MAX_PLAIN_ANSWER = 4_000_000;
+const MAX_PLAIN_RESPONSE = 4_000_000;
 /** Maximum length of a base64 body, in characters. It needs no escapes. */
-const MAX_COMPRESSED_ANSWER = 5_500_000;
-/** Minimum length of an answer that is worth compressing, in characters. */
+const MAX_COMPRESSED_RESPONSE = 5_500_000;
+/** Minimum length of a response that is worth compressing, in characters. */
 const MIN_COMPRESSED = 64_000;
-/** Maximum length of an answer before compression, in characters. A function of 512 MB easily holds it. */
-export const MAX_ANSWER = 32_000_000;
+/** Maximum length of a response before compression, in characters. A function of 512 MB easily holds it. */
+export const MAX_RESPONSE = 32_000_000;
 
 /**
- * Compresses a large answer if the client accepts gzip. Browsers and Go's client (mackerel-agent, mkr) do by
+ * Compresses a large response if the client accepts gzip. Browsers and Go's client (mackerel-agent, mkr) do by
  * default.
  *
- * @throws {HttpError} 413 when the answer still exceeds Lambda's limit
+ * @throws {HttpError} 413 when the response still exceeds Lambda's limit
  */
 export function fitResponse(
-  answer: APIGatewayProxyStructuredResultV2,
+  response: APIGatewayProxyStructuredResultV2,
   acceptEncoding: string | undefined,
 ): APIGatewayProxyStructuredResultV2 {
-  const length = answer.body?.length ?? 0;
-  if (length < MIN_COMPRESSED) return answer;
+  const length = response.body?.length ?? 0;
+  if (length < MIN_COMPRESSED) return response;
   const tooMuch = () =>
     new HttpError(
       413,
-      `the answer of ${length} characters is too long; ask for a shorter range or fewer names`,
+      `the response of ${length} characters is too long; ask for a shorter range or fewer names`,
     );
-  if (length > (answer.isBase64Encoded ? MAX_COMPRESSED_ANSWER : MAX_ANSWER)) throw tooMuch();
-  // A binary answer has already been compressed by its own protocol.
-  if (answer.isBase64Encoded) return answer;
+  if (length > (response.isBase64Encoded ? MAX_COMPRESSED_RESPONSE : MAX_RESPONSE)) throw tooMuch();
+  // A binary response has already been compressed by its own protocol.
+  if (response.isBase64Encoded) return response;
   const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
   if (!accepts) {
-    if (length > MAX_PLAIN_ANSWER) throw tooMuch();
-    return answer;
+    if (length > MAX_PLAIN_RESPONSE) throw tooMuch();
+    return response;
   }
-  const body = gzipSync(answer.body!, { level: 4 }).toString('base64');
-  if (body.length > MAX_COMPRESSED_ANSWER) throw tooMuch();
+  const body = gzipSync(response.body!, { level: 4 }).toString('base64');
+  if (body.length > MAX_COMPRESSED_RESPONSE) throw tooMuch();
   return {
-    ...answer,
-    headers: { ...answer.headers, 'content-encoding': 'gzip', vary: 'accept-encoding' },
+    ...response,
+    headers: { ...response.headers, 'content-encoding': 'gzip', vary: 'accept-encoding' },
     body,
     isBase64Encoded: true,
   };
 }
 
-/** Turns an answer to GET into the answer to HEAD. */
-export function withoutBody(answer: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
-  return { ...answer, body: '', isBase64Encoded: false };
+/** Turns a response to GET into the response to HEAD. */
+export function withoutBody(response: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
+  return { ...response, body: '', isBase64Encoded: false };
 }
 
 export function replyError({ status, message, headers }: HttpError): APIGatewayProxyStructuredResultV2 {
@@ -272,7 +272,7 @@ export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Leave out V8's message: it quotes the text around the error, and a body must not reach logs or answers.
+    // Leave out V8's message: it quotes the text around the error, and a body must not reach logs or responses.
     throw new HttpError(400, `the body is not JSON${positionIn(error)}`);
   }
 }

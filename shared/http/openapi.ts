@@ -28,7 +28,7 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
     description: 'The query fails, or exceeds a limit, which the message names.',
     isOf: ({ errors }) => errors === 'prometheus',
   },
-  413: { description: 'The body, or the answer, is too large.', isOf: needsKey },
+  413: { description: 'The body, or the response, is too large.', isOf: needsKey },
   415: {
     description: 'The content-encoding is neither gzip nor deflate.',
     isOf: ({ body, rawBody, isForm }) => (body ?? rawBody ?? isForm) !== undefined,
@@ -117,8 +117,8 @@ function operationOf(route: Route, schemas: Json): Json {
     rawBody,
     isForm,
     isText,
-    answerType,
-    answer,
+    responseType,
+    response,
     refusal,
     status = 200,
   } = route;
@@ -166,8 +166,8 @@ function operationOf(route: Route, schemas: Json): Json {
     responses: {
       [status]: {
         description: 'Done.',
-        ...(answer && { content: json(schemaOf(answer, 'output', schemas)) }),
-        ...(answerType && { content: { [answerType]: { schema: { type: 'string' } } } }),
+        ...(response && { content: json(schemaOf(response, 'output', schemas)) }),
+        ...(responseType && { content: { [responseType]: { schema: { type: 'string' } } } }),
         ...(isText && { content: { 'text/plain': { schema: { type: 'string' } } } }),
       },
       ...Object.fromEntries(

@@ -4,22 +4,22 @@ import { valueText } from '../promql/numbers';
 import type { QueryResult, QueryValue, ResultSeries } from '../promql/query';
 import { replyText } from './http';
 
-/** Maximum number of warnings, and of infos, in one answer. */
+/** Maximum number of warnings, and of infos, in one response. */
 const MAX_REMARKS = 10;
 
-export interface AnswerRemarks {
+export interface ResponseRemarks {
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
 }
 
 /**
- * Builds a successful answer in Prometheus' format.
+ * Builds a successful response in Prometheus' format.
  *
  * @param json the field `data`, as JSON
  */
 export function prometheusResponse(
   json: string,
-  { warnings = [], infos = [] }: AnswerRemarks = {},
+  { warnings = [], infos = [] }: ResponseRemarks = {},
 ): APIGatewayProxyStructuredResultV2 {
   const list = (name: string, texts: readonly string[]) =>
     texts.length === 0 ? '' : `,"${name}":${JSON.stringify(texts.slice(0, MAX_REMARKS))}`;
@@ -50,9 +50,9 @@ export interface QueryDurations {
 }
 
 /**
- * Builds the answer to a query.
+ * Builds the response to a query.
  *
- * @param atMs evaluation time of an instant query, which the answer to a scalar or string query contains
+ * @param atMs evaluation time of an instant query, which the response to a scalar or string query contains
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */

@@ -4,7 +4,7 @@ import { HttpError, replyError } from './http';
 import { replyPrometheusError } from './prometheus-failure';
 import { ROUTES, type Route } from './routes';
 
-/** Response headers that let a page of another origin read an answer. */
+/** Response headers that let a page of another origin read a response. */
 const READABLE_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Date, Server-Timing',
@@ -23,7 +23,7 @@ const PREFLIGHT_HEADERS = {
  * other request gets 405 if the path has routes for other methods, else 404. Errors below Prometheus' root have
  * Prometheus' shape.
  */
-export function answerUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxyStructuredResultV2 {
+export function respondUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxyStructuredResultV2 {
   const { rawPath } = event;
   const { method } = event.requestContext.http;
   const routes = routesAt(rawPath);
@@ -37,13 +37,13 @@ export function answerUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxySt
   const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   const allow = [...new Set(methods)].join(', ');
   const failure = new HttpError(405, `${method} is not allowed here; use ${allow}`, { allow });
-  const answer = replyFailure(rawPath, failure);
-  return routes.some(({ crossOrigin }) => crossOrigin) ? withReadable(answer) : answer;
+  const response = replyFailure(rawPath, failure);
+  return routes.some(({ crossOrigin }) => crossOrigin) ? withReadable(response) : response;
 }
 
-/** Lets pages of any origin read an answer, as Prometheus does. */
-export function withReadable(answer: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
-  return { ...answer, headers: { ...answer.headers, ...READABLE_HEADERS } };
+/** Lets pages of any origin read a response, as Prometheus does. */
+export function withReadable(response: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
+  return { ...response, headers: { ...response.headers, ...READABLE_HEADERS } };
 }
 
 function routesAt(path: string): Route[] {

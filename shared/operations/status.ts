@@ -12,7 +12,7 @@ import type { RecoveryTable } from '../recovery/recovery-table';
 import { COUNTERS, type Counter } from '../tenancy/counters';
 import type { Tenant } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
-import type { status } from './status-answer';
+import type { status } from './status-response';
 
 /** How far a tenant's data has moved through the tiers. */
 export type TenantStatus = z.output<typeof status>;
@@ -36,7 +36,7 @@ export interface StatusDependencies {
 /** Interval of rule evaluation. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
-/** Lifetime of a cached answer, in ms. The cache makes many open pages cost no more than one. */
+/** Lifetime of a cached response, in ms. The cache makes many open pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
 /**
  * Lifetime of the manifest's cached summary, in ms. The summary changes with each flush, and reading it takes one query

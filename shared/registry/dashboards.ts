@@ -6,7 +6,7 @@ import { Documents } from './documents';
 import { RefusedError } from './refused';
 
 /**
- * Maximum total size of a tenant's dashboards as JSON, in bytes. mkr pulls all of them in one answer, which may not
+ * Maximum total size of a tenant's dashboards as JSON, in bytes. mkr pulls all of them in one response, which may not
  * exceed 4 MB uncompressed.
  */
 const MAX_ALL_BYTES = 3_500_000;

@@ -8,7 +8,7 @@ import { bundle } from '../../infra/bundle';
 
 const folder = mkdtempSync(join(tmpdir(), 'heterotsdb-bundle-'));
 const functions = join(folder, 'functions');
-const source = (answer: string) => `export const handler = async (): Promise<string> => '${answer}';\n`;
+const source = (response: string) => `export const handler = async (): Promise<string> => '${response}';\n`;
 
 beforeAll(() => {
   for (const name of ['post', 'query']) {

@@ -81,13 +81,13 @@ test('answers of commands that it shows are those that the commands print', () =
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
   const blocks = [...MANUAL.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, block]) => block!);
-  const answers = blocks
+  const outputs = blocks
     .flatMap((block) => block.split('\n'))
     .filter((line) => line.includes('<-') && !line.startsWith('{') && !line.startsWith(' '))
     .map((line) => line.split('<-')[0]!.trim());
-  expect(answers.length).toBeGreaterThan(10);
+  expect(outputs.length).toBeGreaterThan(10);
   // Numbers, times, KEY, ID and `...` stand for values.
-  const texts = answers.flatMap((line) =>
+  const texts = outputs.flatMap((line) =>
     line.split(/\b[\d:.TZ-]*\d\w*|\bKEY\b|\bID\b|\.\.\.|[().:,] |: | {2,}/),
   );
   const unknown = texts.map((text) => text.trim()).filter((text) => / /.test(text) && !code.includes(text));

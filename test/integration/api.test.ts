@@ -367,8 +367,8 @@ describe('the HTTP API', () => {
       const response = await client.request(method, path, body);
       const text = await response.text();
       expect({ status: response.status, text }).toEqual({ status, text: expect.any(String) });
-      const answer = JSON.parse(text) as { error?: { message: string } };
-      if (status !== 200) expect(answer.error?.message).toContain(says);
+      const parsed = JSON.parse(text) as { error?: { message: string } };
+      if (status !== 200) expect(parsed.error?.message).toContain(says);
     });
 
     test.each<{ name: string; headers: Record<string, string>; status: number }>([

@@ -78,7 +78,7 @@ describe('the contract of the Mackerel API', () => {
     readonly body?: unknown;
     readonly status?: number;
     /** JSON schema of a 200 response. Other responses must match the schema of errors. */
-    readonly answer?: () => unknown;
+    readonly returns?: () => unknown;
     readonly headers?: Record<string, unknown>;
   }
 
@@ -100,18 +100,18 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/tsdb?',
         body: '[]\n',
-        answer: success,
+        returns: success,
       },
       {
         rule: 'answers are JSON and say so',
         path: () => '/api/v0/org?',
-        answer: () => ({ name: 'default', displayName: null }),
+        returns: () => ({ name: 'default', displayName: null }),
         headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
       },
       {
         rule: 'the document needs no key and describes the routes',
         path: () => '/openapi.json',
-        answer: () =>
+        returns: () =>
           expect.objectContaining({
             openapi: '3.1.0',
             paths: expect.objectContaining({ '/api/v0/tsdb': expect.anything() }),
@@ -125,21 +125,21 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/tsdb',
         body: () => [{ hostId: host, ...point() }],
-        answer: success,
+        returns: success,
       },
       {
         rule: 'one request may mix hosts',
         method: 'POST',
         path: () => '/api/v0/tsdb',
         body: () => [host, other].map((hostId) => ({ hostId, ...point() })),
-        answer: success,
+        returns: success,
       },
       {
         rule: 'the body may be null',
         method: 'POST',
         path: () => '/api/v0/tsdb',
         body: 'null',
-        answer: success,
+        returns: success,
       },
       ...(
         [
@@ -164,14 +164,14 @@ describe('the contract of the Mackerel API', () => {
           { hostId: host, ...point(extra) },
           { hostId: host, ...point() },
         ],
-        answer: () => ({ success: true, dropped: { [reason]: 1 }, hint }),
+        returns: () => ({ success: true, dropped: { [reason]: 1 }, hint }),
       })),
       {
         rule: 'points of unknown and retired hosts are dropped',
         method: 'POST',
         path: () => '/api/v0/tsdb',
         body: () => [host, retired, 'unknown1'].map((hostId) => ({ hostId, ...point() })),
-        answer: () => ({ success: true, dropped: { unknownHost: 2 } }),
+        returns: () => ({ success: true, dropped: { unknownHost: 2 } }),
       },
       {
         rule: 'when every point is of unknown or retired hosts: 404',
@@ -195,7 +195,7 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/services/shop/tsdb',
         body: () => [point({ name: 'orders' })],
-        answer: success,
+        returns: success,
       },
       {
         rule: 'an unknown service: 404',
@@ -210,7 +210,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'samples ascend, with integer times and both ends included',
         path: metrics(`from=${minute - 120}&name=loadavg5&to=${minute - 60}`),
-        answer: () => ({
+        returns: () => ({
           metrics: [
             { time: minute - 120, value: 2.5 },
             { time: minute - 60, value: 1.5 },
@@ -220,22 +220,22 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'the end is included',
         path: metrics(`name=loadavg5&from=${minute - 60}&to=${minute - 60}`),
-        answer: () => ({ metrics: [{ time: minute - 60, value: 1.5 }] }),
+        returns: () => ({ metrics: [{ time: minute - 60, value: 1.5 }] }),
       },
       {
         rule: 'huge values come back as they are',
         path: metrics(`name=custom.a.b&from=${minute - 60}&to=${minute}`),
-        answer: () => ({ metrics: [{ time: minute - 60, value: 1e308 }] }),
+        returns: () => ({ metrics: [{ time: minute - 60, value: 1e308 }] }),
       },
       {
         rule: 'no points in the range of a known metric: an empty array',
         path: metrics(`name=loadavg5&from=${minute - 9000}&to=${minute - 8000}`),
-        answer: () => ({ metrics: [] }),
+        returns: () => ({ metrics: [] }),
       },
       {
         rule: 'mkr asks from 0; beyond 241 d a step is a day, its value the mean of the points present',
         path: metrics(`name=loadavg5&from=0&to=${minute}`),
-        answer: () =>
+        returns: () =>
           Math.floor((minute - 120) / 86_400) === Math.floor((minute - 60) / 86_400)
             ? { metrics: [{ time: minute - (minute % 86_400), value: 2 }] }
             : expect.anything(),
@@ -255,7 +255,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'a service metric',
         path: () => `/api/v0/services/shop/metrics?name=orders&from=${minute - 60}&to=${minute - 60}`,
-        answer: () => ({ metrics: [{ time: minute - 60, value: 0 }] }),
+        returns: () => ({ metrics: [{ time: minute - 60, value: 0 }] }),
       },
       {
         rule: 'an unknown service: 404',
@@ -265,7 +265,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'the latest of repeated hosts and names; an unknown host is empty, a name without data left out',
         path: () => `/api/v0/tsdb/latest?hostId=${host}&hostId=none&name=custom.a.b&name=loadavg5&name=none`,
-        answer: () => ({
+        returns: () => ({
           tsdbLatest: {
             [host]: {
               'custom.a.b': { time: minute - 60, value: 1e308 },
@@ -278,12 +278,12 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'metric names, sorted',
         path: () => hostPath('/metric-names'),
-        answer: () => ({ names: ['custom.a.b', 'custom.c', 'loadavg5'] }),
+        returns: () => ({ names: ['custom.a.b', 'custom.c', 'loadavg5'] }),
       },
       {
         rule: 'metric names of a service',
         path: () => '/api/v0/services/shop/metric-names',
-        answer: () => ({ names: ['orders'] }),
+        returns: () => ({ names: ['orders'] }),
       },
       {
         rule: 'metric names of an unknown host: 404',
@@ -311,14 +311,14 @@ describe('the contract of the Mackerel API', () => {
           },
           { name: 'custom.cpu.foo', displayName: '', unit: '', metrics: null },
         ],
-        answer: success,
+        returns: success,
       },
       {
         rule: 'are deleted by name',
         method: 'DELETE',
         path: () => '/api/v0/graph-defs',
         body: { name: 'custom.cpu.foo' },
-        answer: success,
+        returns: success,
       },
       {
         rule: 'that are not there: 400',
@@ -346,7 +346,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'a host has every field of 4.1, under `host`',
         path: () => hostPath(),
-        answer: () => ({
+        returns: () => ({
           host: {
             id: host,
             name: 'web1',
@@ -367,7 +367,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'a retired host is still there, and says so',
         path: () => `/api/v0/hosts/${retired}`,
-        answer: () => ({
+        returns: () => ({
           host: expect.objectContaining({ isRetired: true, retiredAt: expect.any(Number) }),
         }),
       },
@@ -376,13 +376,13 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/hosts',
         body: { name: 'mkr1', meta: {}, interfaces: null, checks: null, roleFullnames: ['made:by-mkr'] },
-        answer: () => ({ id: expect.stringMatching(/^[A-Za-z0-9]{11}$/) }),
+        returns: () => ({ id: expect.stringMatching(/^[A-Za-z0-9]{11}$/) }),
       },
       { rule: 'a name is required: 400', method: 'POST', path: () => '/api/v0/hosts', body: {}, status: 400 },
       {
         rule: 'services and roles that a host names come into being',
         path: () => '/api/v0/services/made/roles',
-        answer: () => ({ roles: [{ name: 'by-mkr', memo: '' }] }),
+        returns: () => ({ roles: [{ name: 'by-mkr', memo: '' }] }),
       },
       {
         rule: 'an update answers the id',
@@ -396,7 +396,7 @@ describe('the contract of the Mackerel API', () => {
           roleFullnames: ['shop:db'],
           checks: [{ name: 'c1', memo: '' }],
         },
-        answer: () => ({ id: other }),
+        returns: () => ({ id: other }),
       },
       {
         rule: 'an update keeps the roles that it does not list',
@@ -409,12 +409,12 @@ describe('the contract of the Mackerel API', () => {
           interfaces: [{ name: 'eth0', ipv4Addresses: ['10.0.0.1'] }],
           roleFullnames: ['made:db'],
         },
-        answer: () => ({ id: other }),
+        returns: () => ({ id: other }),
       },
       {
         rule: 'meta and interfaces are echoed, ipAddress is the first of ipv4Addresses',
         path: () => otherPath(),
-        answer: () => ({
+        returns: () => ({
           host: expect.objectContaining({
             meta: { kernel: { os: 'Linux' } },
             interfaces: [{ name: 'eth0', ipv4Addresses: ['10.0.0.1'], ipAddress: '10.0.0.1' }],
@@ -440,52 +440,52 @@ describe('the contract of the Mackerel API', () => {
         method: 'PUT',
         path: () => otherPath('/role-fullnames'),
         body: { roleFullnames: ['shop:web'] },
-        answer: success,
+        returns: success,
       },
       {
         rule: 'a list has working and standby hosts by name',
         path: () => '/api/v0/hosts',
-        answer: () => ({
+        returns: () => ({
           hosts: ['db1', 'mkr1', 'web1'].map((name) => expect.objectContaining({ name })),
         }),
       },
       {
         rule: 'hosts.json is the same',
         path: () => '/api/v0/hosts.json?name=web1',
-        answer: () => ({ hosts: [expect.objectContaining({ id: host })] }),
+        returns: () => ({ hosts: [expect.objectContaining({ id: host })] }),
       },
       {
         rule: 'a list by service has the hosts with any of its roles',
         path: () => '/api/v0/hosts?service=shop',
-        answer: () => ({ hosts: [other, host].map((id) => expect.objectContaining({ id })) }),
+        returns: () => ({ hosts: [other, host].map((id) => expect.objectContaining({ id })) }),
       },
       {
         rule: 'a list by roles has the hosts of any of them',
         path: () => '/api/v0/hosts?role=app&role=none&service=shop',
-        answer: () => ({ hosts: [expect.objectContaining({ id: host })] }),
+        returns: () => ({ hosts: [expect.objectContaining({ id: host })] }),
       },
       {
         rule: 'a role without service counts for nothing',
         path: () => '/api/v0/hosts?role=none&name=db1',
-        answer: () => ({ hosts: [expect.objectContaining({ id: other })] }),
+        returns: () => ({ hosts: [expect.objectContaining({ id: other })] }),
       },
       {
         rule: 'a status is set',
         method: 'POST',
         path: () => otherPath('/status'),
         body: { status: 'poweroff' },
-        answer: success,
+        returns: success,
       },
       {
         rule: 'a list by status has any of them',
         path: () => '/api/v0/hosts?status=poweroff&status=maintenance',
-        answer: () => ({ hosts: [expect.objectContaining({ id: other, status: 'poweroff' })] }),
+        returns: () => ({ hosts: [expect.objectContaining({ id: other, status: 'poweroff' })] }),
       },
       {
         rule: 'the agent finds its host by custom identifier and all statuses',
         path: () =>
           '/api/v0/hosts?customIdentifier=i-0A%2Fb&status=working&status=standby&status=maintenance&status=poweroff',
-        answer: () => ({ hosts: [expect.objectContaining({ id: other })] }),
+        returns: () => ({ hosts: [expect.objectContaining({ id: other })] }),
       },
       {
         rule: 'a list by an unknown status: 400',
@@ -495,12 +495,12 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'a custom identifier may hold %2F',
         path: () => '/api/v0/hosts-by-custom-identifier/i-0A%2Fb',
-        answer: () => ({ host: expect.objectContaining({ id: other }) }),
+        returns: () => ({ host: expect.objectContaining({ id: other }) }),
       },
       {
         rule: 'a custom identifier is found in any case if asked for',
         path: () => '/api/v0/hosts-by-custom-identifier/I-0a%2FB?caseInsensitive=true',
-        answer: () => ({ host: expect.objectContaining({ id: other }) }),
+        returns: () => ({ host: expect.objectContaining({ id: other }) }),
       },
       {
         rule: 'a custom identifier in another case: 404',
@@ -533,7 +533,7 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/hosts/bulk-update-statuses',
         body: () => ({ ids: [host, other], status: 'working' }),
-        answer: success,
+        returns: success,
       },
       {
         rule: 'an unknown id in bulk: 404',
@@ -545,7 +545,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'and nothing of that was done',
         path: () => '/api/v0/hosts?status=standby',
-        answer: () => ({ hosts: [] }),
+        returns: () => ({ hosts: [] }),
       },
       {
         rule: 'more than 30 in bulk: 400',
@@ -559,21 +559,21 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/hosts/bulk-retire',
         body: () => ({ ids: [retired] }),
-        answer: success,
+        returns: success,
       },
       {
         rule: 'retiring takes {}, as documented',
         method: 'POST',
         path: () => `/api/v0/hosts/${retired}/retire`,
         body: '{}\n',
-        answer: success,
+        returns: success,
       },
       {
         rule: 'retiring takes null, as the Go client sends',
         method: 'POST',
         path: () => `/api/v0/hosts/${retired}/retire`,
         body: 'null\n',
-        answer: success,
+        returns: success,
       },
       {
         rule: 'retiring an unknown host: 404',
@@ -585,7 +585,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'monitored statuses are empty',
         path: () => hostPath('/monitored-statuses'),
-        answer: () => ({ monitoredStatuses: [] }),
+        returns: () => ({ monitoredStatuses: [] }),
       },
       {
         rule: 'monitored statuses of an unknown host: 404',
@@ -600,7 +600,7 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/services',
         body: { name: 'blog', memo: 'words' },
-        answer: () => ({ name: 'blog', memo: 'words', roles: [] }),
+        returns: () => ({ name: 'blog', memo: 'words', roles: [] }),
       },
       {
         rule: 'a name that is taken: 400',
@@ -621,7 +621,7 @@ describe('the contract of the Mackerel API', () => {
         method: 'POST',
         path: () => '/api/v0/services/blog/roles',
         body: { name: 'web', memo: 'm' },
-        answer: () => ({ name: 'web', memo: 'm' }),
+        returns: () => ({ name: 'web', memo: 'm' }),
       },
       {
         rule: 'a role that is there: 400',
@@ -640,7 +640,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'services, with roles sorted by name',
         path: () => '/api/v0/services',
-        answer: () => ({
+        returns: () => ({
           services: [
             { name: 'blog', memo: 'words', roles: ['web'] },
             { name: 'made', memo: '', roles: ['by-mkr', 'db'] },
@@ -651,19 +651,19 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'roles of a service',
         path: () => '/api/v0/services/blog/roles',
-        answer: () => ({ roles: [{ name: 'web', memo: 'm' }] }),
+        returns: () => ({ roles: [{ name: 'web', memo: 'm' }] }),
       },
       { rule: 'roles of an unknown service: 404', path: () => '/api/v0/services/none/roles', status: 404 },
       {
         rule: 'a role is deleted and answered as it was',
         method: 'DELETE',
         path: () => '/api/v0/services/shop/roles/app',
-        answer: () => ({ name: 'app', memo: '' }),
+        returns: () => ({ name: 'app', memo: '' }),
       },
       {
         rule: 'and hosts have it no more',
         path: () => hostPath(),
-        answer: () => ({ host: expect.objectContaining({ roles: { shop: ['web'] } }) }),
+        returns: () => ({ host: expect.objectContaining({ roles: { shop: ['web'] } }) }),
       },
       {
         rule: 'a role that is not there: 404',
@@ -675,19 +675,19 @@ describe('the contract of the Mackerel API', () => {
         rule: 'a service is deleted and answered as it was',
         method: 'DELETE',
         path: () => '/api/v0/services/made',
-        answer: () => ({ name: 'made', memo: '', roles: ['by-mkr', 'db'] }),
+        returns: () => ({ name: 'made', memo: '', roles: ['by-mkr', 'db'] }),
       },
       {
         rule: 'a service made again has none of the hosts of the one before',
         method: 'POST',
         path: () => '/api/v0/services/shop/roles',
         body: { name: 'app' },
-        answer: () => ({ name: 'app', memo: '' }),
+        returns: () => ({ name: 'app', memo: '' }),
       },
       {
         rule: 'as its role',
         path: () => '/api/v0/hosts?service=shop&role=app',
-        answer: () => ({ hosts: [] }),
+        returns: () => ({ hosts: [] }),
       },
       {
         rule: 'a service that is not there: 404',
@@ -698,7 +698,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'the organization',
         path: () => '/api/v0/org',
-        answer: () => ({ name: 'default', displayName: null }),
+        returns: () => ({ name: 'default', displayName: null }),
       },
     ],
 
@@ -720,7 +720,7 @@ describe('the contract of the Mackerel API', () => {
             },
           ],
         }),
-        answer: success,
+        returns: success,
       },
       {
         rule: 'more than 100 reports: 400',
@@ -741,12 +741,12 @@ describe('the contract of the Mackerel API', () => {
             method: 'PUT',
             path: () => `${path()}/deploy`,
             body: '{"version":1.0,"big":12345678901234567890,"__proto__":[]}\n',
-            answer: success,
+            returns: success,
           },
           {
             rule: `metadata of ${of} is read as it was put, with Last-Modified`,
             path: () => `${path()}/deploy`,
-            answer: () => '{"version":1.0,"big":12345678901234567890,"__proto__":[]}',
+            returns: () => '{"version":1.0,"big":12345678901234567890,"__proto__":[]}',
             headers: {
               'last-modified': expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
             },
@@ -754,7 +754,7 @@ describe('the contract of the Mackerel API', () => {
           {
             rule: `metadata of ${of} is listed by namespace`,
             path,
-            answer: () => ({ metadata: [{ namespace: 'deploy' }] }),
+            returns: () => ({ metadata: [{ namespace: 'deploy' }] }),
           },
           {
             rule: `metadata of ${of} in a namespace of Mackerel's: 400`,
@@ -788,7 +788,7 @@ describe('the contract of the Mackerel API', () => {
             rule: `metadata of ${of} is deleted`,
             method: 'DELETE',
             path: () => `${path()}/deploy`,
-            answer: success,
+            returns: success,
           },
           { rule: `metadata of ${of} that is not there: 404`, path: () => `${path()}/deploy`, status: 404 },
           {
@@ -816,7 +816,7 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'annotations of a service and a time',
         path: () => `/api/v0/graph-annotations?service=shop&from=${minute}&to=${minute + 1}`,
-        answer: () => ({
+        returns: () => ({
           graphAnnotations: [
             {
               id: annotation,
@@ -833,14 +833,14 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'annotations of another time',
         path: () => `/api/v0/graph-annotations?service=shop&from=${minute + 1}&to=${minute + 2}`,
-        answer: () => ({ graphAnnotations: [] }),
+        returns: () => ({ graphAnnotations: [] }),
       },
       {
         rule: 'an annotation is replaced',
         method: 'PUT',
         path: () => `/api/v0/graph-annotations/${annotation}`,
         body: { title: 'again', from: 1, to: 2, service: 'shop' },
-        answer: () => ({
+        returns: () => ({
           id: annotation,
           title: 'again',
           description: '',
@@ -865,7 +865,7 @@ describe('the contract of the Mackerel API', () => {
         rule: 'an annotation is deleted and answered as it was',
         method: 'DELETE',
         path: () => `/api/v0/graph-annotations/${annotation}`,
-        answer: () => expect.objectContaining({ id: annotation, title: 'again' }),
+        returns: () => expect.objectContaining({ id: annotation, title: 'again' }),
       },
       {
         rule: 'an annotation that is not there: 404',
@@ -876,17 +876,17 @@ describe('the contract of the Mackerel API', () => {
       {
         rule: 'alerts list what the reports of checks opened',
         path: () => '/api/v0/alerts',
-        answer: () => ({ alerts: [expect.objectContaining({ type: 'check', status: 'WARNING' })] }),
+        returns: () => ({ alerts: [expect.objectContaining({ type: 'check', status: 'WARNING' })] }),
       },
       ...['monitors', 'channels', 'downtimes', 'dashboards', 'users'].map((list) => ({
         rule: `${list} are an empty list`,
         path: () => `/api/v0/${list}`,
-        answer: () => ({ [list]: [] }),
+        returns: () => ({ [list]: [] }),
       })),
       {
         rule: 'aws-integrations are an empty list under the name the client reads',
         path: () => '/api/v0/aws-integrations',
-        answer: () => ({ aws_integrations: [] }),
+        returns: () => ({ aws_integrations: [] }),
       },
       { rule: 'traces: 404', path: () => '/api/v0/traces/abc', status: 404 },
     ],
@@ -894,17 +894,17 @@ describe('the contract of the Mackerel API', () => {
 
   // Rows run in the order of the specification, because some depend on earlier ones.
   describe.each(Object.entries(sections))('section %s', (_, rows) => {
-    test.each(rows)('$rule', async ({ method = 'GET', path, body, status = 200, answer, headers = {} }) => {
+    test.each(rows)('$rule', async ({ method = 'GET', path, body, status = 200, returns, headers = {} }) => {
       const sent = typeof body === 'function' ? body() : body;
       const response = await client.request(method, path(), sent);
       const text = await response.text();
-      const expected = status === 200 ? answer!() : { error: { message: expect.stringMatching(/./) } };
+      const expected = status === 200 ? returns!() : { error: { message: expect.stringMatching(/./) } };
       expect({
         status: response.status,
-        answer: typeof expected === 'string' ? text : JSON.parse(text),
+        returns: typeof expected === 'string' ? text : JSON.parse(text),
       }).toEqual({
         status,
-        answer: expected,
+        returns: expected,
       });
       expect(Object.fromEntries(response.headers)).toMatchObject({
         'content-type': 'application/json; charset=utf-8',

@@ -73,9 +73,9 @@ export const alertRoutes = [
         description: 'Whether to include closed alerts.',
       }),
     }),
-    answer: z.object({ alerts: z.array(alert), nextId: z.string().optional() }),
+    response: z.object({ alerts: z.array(alert), nextId: z.string().optional() }),
   },
-  { ...reading, path: ALERT, summary: 'Read an alert', answer: alert },
+  { ...reading, path: ALERT, summary: 'Read an alert', response: alert },
   {
     method: 'PUT',
     path: ALERT,
@@ -84,7 +84,7 @@ export const alertRoutes = [
     summary: 'Set the memo of an alert',
     // The schema sets no bound, because the handler answers 413 if the memo is too large.
     body: z.object({ memo: z.string().nullish() }),
-    answer: z.object({ id: z.string(), memo: z.string() }),
+    response: z.object({ id: z.string(), memo: z.string() }),
   },
   {
     method: 'POST',
@@ -93,14 +93,14 @@ export const alertRoutes = [
     function: 'registry',
     summary: 'Close an alert; if its cause persists, the next evaluation opens a new one',
     body: z.object({ reason: text(0, MAX_REASON) }),
-    answer: alert,
+    response: alert,
   },
   {
     ...reading,
     path: `${ALERT}/logs`,
     summary: 'List the log of an alert, newest entry first',
     query: z.object(page),
-    answer: z.object({ logs: z.array(log), nextId: z.string().optional() }),
+    response: z.object({ logs: z.array(log), nextId: z.string().optional() }),
   },
   {
     method: 'POST',
@@ -109,19 +109,19 @@ export const alertRoutes = [
     function: 'registry',
     summary: 'Report check results; invalid reports are dropped, the others are stored',
     body: z.object({ reports: z.array(z.unknown()).max(MAX_REPORTS).nullable() }),
-    answer: success,
+    response: success,
   },
   {
     ...reading,
     path: '/api/v0/monitoring/checks',
     summary: 'List the checks that agents reported; `nextId` is the first check of the next page',
     query: z.object(page),
-    answer: z.object({ checks: z.array(check), nextId: z.string().optional() }),
+    response: z.object({ checks: z.array(check), nextId: z.string().optional() }),
   },
   {
     ...reading,
     path: '/api/v0/monitoring/checks/{checkId}',
     summary: 'Read a check',
-    answer: z.object({ check }),
+    response: z.object({ check }),
   },
 ] as const satisfies readonly Route[];

@@ -7,7 +7,7 @@ export function crudRoutes<
   const Path extends string,
   const Parameter extends string,
   Body extends z.ZodType,
-  Answer extends z.ZodType,
+  ResponseSchema extends z.ZodType,
   List extends z.ZodType,
 >(kind: {
   readonly path: Path;
@@ -17,14 +17,14 @@ export function crudRoutes<
   readonly one: string;
   readonly many: string;
   readonly body: Body;
-  readonly answer: Answer;
+  readonly response: ResponseSchema;
   readonly list: List;
 }) {
-  const { path, one, many, body, answer, list } = kind;
+  const { path, one, many, body, response, list } = kind;
   const onePath = `${path}/{${kind.parameter}}` as `${Path}/{${Parameter}}`;
   return [
-    { method: 'GET', path, right: 'read', function: 'registry', summary: `List ${many}`, answer: list },
-    { method: 'POST', path, right: 'write', function: 'registry', summary: `Create ${one}`, body, answer },
+    { method: 'GET', path, right: 'read', function: 'registry', summary: `List ${many}`, response: list },
+    { method: 'POST', path, right: 'write', function: 'registry', summary: `Create ${one}`, body, response },
     {
       method: 'PUT',
       path: onePath,
@@ -32,7 +32,7 @@ export function crudRoutes<
       function: 'registry',
       summary: `Replace ${one}`,
       body,
-      answer,
+      response,
     },
     {
       method: 'DELETE',
@@ -40,7 +40,7 @@ export function crudRoutes<
       right: 'write',
       function: 'registry',
       summary: `Delete ${one}`,
-      answer,
+      response,
     },
   ] as const;
 }

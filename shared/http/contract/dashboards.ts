@@ -18,7 +18,7 @@ export const dashboardRoutes = [
     one: 'a dashboard',
     many: 'dashboards, with their widgets',
     body: dashboardSpec,
-    answer: dashboard,
+    response: dashboard,
     list: z.object({ dashboards: z.array(dashboard) }),
   }),
   {
@@ -27,6 +27,6 @@ export const dashboardRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read a dashboard',
-    answer: dashboard,
+    response: dashboard,
   },
 ] as const satisfies readonly Route[];

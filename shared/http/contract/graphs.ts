@@ -125,7 +125,7 @@ export const graphRoutes = [
     function: 'registry',
     summary: 'Define graphs of host metrics',
     body: graphDefinitions,
-    answer: success,
+    response: success,
   },
   {
     method: 'DELETE',
@@ -134,7 +134,7 @@ export const graphRoutes = [
     function: 'registry',
     summary: 'Delete a graph definition',
     body: graphDefinitionName,
-    answer: success,
+    response: success,
   },
   {
     method: 'DELETE',
@@ -142,7 +142,7 @@ export const graphRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Delete a graph definition of service metrics; accepted, although services have none',
-    answer: success,
+    response: success,
   },
   {
     method: 'POST',
@@ -151,7 +151,7 @@ export const graphRoutes = [
     function: 'registry',
     summary: 'Annotate the graphs of a service',
     body: annotationBody,
-    answer: annotation,
+    response: annotation,
   },
   {
     method: 'GET',
@@ -160,7 +160,7 @@ export const graphRoutes = [
     function: 'registry',
     summary: 'List the annotations of a service',
     query: annotationQuery,
-    answer: annotationList,
+    response: annotationList,
   },
   {
     method: 'PUT',
@@ -169,7 +169,7 @@ export const graphRoutes = [
     function: 'registry',
     summary: 'Replace an annotation',
     body: annotationBody,
-    answer: annotation,
+    response: annotation,
   },
   {
     method: 'DELETE',
@@ -177,7 +177,7 @@ export const graphRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Delete an annotation',
-    answer: annotation,
+    response: annotation,
   },
   {
     method: 'GET',
@@ -185,6 +185,6 @@ export const graphRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'List graph definitions',
-    answer: graphDefinitionList,
+    response: graphDefinitionList,
   },
 ] as const satisfies readonly Route[];

@@ -152,7 +152,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Register a host',
     body: hostBody,
-    answer: hostId,
+    response: hostId,
   },
   {
     method: 'GET',
@@ -161,7 +161,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'List hosts',
     query: hostQuery,
-    answer: hostList,
+    response: hostList,
   },
   {
     method: 'GET',
@@ -170,7 +170,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'List hosts, as /api/v0/hosts does',
     query: hostQuery,
-    answer: hostList,
+    response: hostList,
   },
   {
     method: 'POST',
@@ -179,7 +179,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Set the status of several hosts',
     body: bulkStatusBody,
-    answer: success,
+    response: success,
   },
   {
     method: 'POST',
@@ -188,7 +188,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Retire several hosts',
     body: bulkRetireBody,
-    answer: success,
+    response: success,
   },
   {
     method: 'GET',
@@ -196,7 +196,7 @@ export const hostRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read a host',
-    answer: oneHost,
+    response: oneHost,
   },
   {
     method: 'PUT',
@@ -205,7 +205,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Update a host; roles that are not listed are kept',
     body: hostBody,
-    answer: hostId,
+    response: hostId,
   },
   {
     method: 'POST',
@@ -214,7 +214,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Set the status of a host',
     body: statusBody,
-    answer: success,
+    response: success,
   },
   {
     method: 'PUT',
@@ -223,7 +223,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Replace the roles of a host',
     body: rolesBody,
-    answer: success,
+    response: success,
   },
   {
     method: 'POST',
@@ -232,7 +232,7 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Retire a host',
     body: emptyBody,
-    answer: success,
+    response: success,
   },
   {
     method: 'GET',
@@ -240,7 +240,7 @@ export const hostRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'List the open alerts and the checks of a host',
-    answer: monitoredStatuses,
+    response: monitoredStatuses,
   },
   {
     method: 'GET',
@@ -249,6 +249,6 @@ export const hostRoutes = [
     function: 'registry',
     summary: 'Read a host by its custom identifier',
     query: identifierQuery,
-    answer: oneHost,
+    response: oneHost,
   },
 ] as const satisfies readonly Route[];

@@ -88,7 +88,7 @@ export const influxRoutes = [
     function: 'registry',
     summary: 'Accept CREATE DATABASE, as InfluxDB 1 does; no other statement is supported',
     query: statementQuery,
-    answer: statementResults,
+    response: statementResults,
     refusal: refused1,
   },
   {
@@ -99,7 +99,7 @@ export const influxRoutes = [
     summary: 'Accept CREATE DATABASE, as InfluxDB 1 does; no other statement is supported',
     query: statementQuery,
     rawBody: 'application/x-www-form-urlencoded',
-    answer: statementResults,
+    response: statementResults,
     refusal: refused1,
   },
   {

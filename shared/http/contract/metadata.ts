@@ -23,7 +23,7 @@ function routesOf<const Owner extends string>(owner: Owner, ownerText: string) {
       right: 'read',
       function: 'registry',
       summary: `List the metadata of ${ownerText}`,
-      answer: namespaceList,
+      response: namespaceList,
     },
     {
       method: 'GET',
@@ -31,7 +31,7 @@ function routesOf<const Owner extends string>(owner: Owner, ownerText: string) {
       right: 'read',
       function: 'registry',
       summary: `Read metadata of ${ownerText}`,
-      answer: metadata,
+      response: metadata,
     },
     {
       method: 'PUT',
@@ -40,7 +40,7 @@ function routesOf<const Owner extends string>(owner: Owner, ownerText: string) {
       function: 'registry',
       summary: `Put metadata of ${ownerText}`,
       body: metadata,
-      answer: success,
+      response: success,
     },
     {
       method: 'DELETE',
@@ -48,7 +48,7 @@ function routesOf<const Owner extends string>(owner: Owner, ownerText: string) {
       right: 'write',
       function: 'registry',
       summary: `Delete metadata of ${ownerText}`,
-      answer: success,
+      response: success,
     },
   ] as const;
 }

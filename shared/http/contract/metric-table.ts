@@ -8,7 +8,7 @@ const MAX_NAMES = 100;
 export const metricTableQuery = metricsQuery.extend({
   name: z.array(z.string().min(1)).min(1).max(MAX_NAMES),
   step: metricsQuery.shape.step.meta({
-    description: 'Step in seconds; the answer has one sample per step. Default: samples as stored.',
+    description: 'Step in seconds; the response has one sample per step. Default: samples as stored.',
   }),
 });
 
@@ -38,7 +38,7 @@ export const metricTableRoutes = [
     function: 'query',
     summary: 'Read metrics of a host, side by side',
     query: metricTableQuery,
-    answer: metricTable,
+    response: metricTable,
   },
   {
     method: 'GET',
@@ -47,6 +47,6 @@ export const metricTableRoutes = [
     function: 'query',
     summary: 'Read metrics of a service, side by side',
     query: metricTableQuery,
-    answer: metricTable,
+    response: metricTable,
   },
 ] as const satisfies readonly Route[];

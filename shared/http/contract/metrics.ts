@@ -32,7 +32,7 @@ const samplesOf = (sample: object) =>
       error: 'expected array',
     })
     .meta({
-      description: 'Bad samples are dropped and counted in the answer; the others are stored.',
+      description: 'Bad samples are dropped and counted in the response; the others are stored.',
       type: ['array', 'null'],
       items: { anyOf: [sample, {}] },
     });
@@ -53,7 +53,7 @@ export const metricsQuery = z.object({
   from: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
   to: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
   step: durationParameter.optional().meta({
-    description: 'Step in seconds; the answer has one sample per step. Default: depends on the range.',
+    description: 'Step in seconds; the response has one sample per step. Default: depends on the range.',
   }),
   aggregate: z
     .enum(AGGREGATES)
@@ -64,7 +64,7 @@ export const metricsQuery = z.object({
   }),
 });
 
-/** A sample in an answer. Infinities and NaN are null, because JSON has no number for them. */
+/** A sample in a response. Infinities and NaN are null, because JSON has no number for them. */
 const sample = z.object({ time: epochSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
 
 export const metrics = z
@@ -99,7 +99,7 @@ export const metricRoutes = [
     function: 'post',
     summary: 'Post metrics of hosts',
     body: samplesOf(postedHostSample),
-    answer: posted,
+    response: posted,
   },
   {
     method: 'POST',
@@ -108,7 +108,7 @@ export const metricRoutes = [
     function: 'post',
     summary: 'Post metrics of a service',
     body: samplesOf(postedSample),
-    answer: posted,
+    response: posted,
   },
   {
     method: 'GET',
@@ -117,7 +117,7 @@ export const metricRoutes = [
     function: 'query',
     summary: 'Read a metric of a host',
     query: metricsQuery,
-    answer: metrics,
+    response: metrics,
   },
   {
     method: 'GET',
@@ -126,7 +126,7 @@ export const metricRoutes = [
     function: 'query',
     summary: 'Read a metric of a service',
     query: metricsQuery,
-    answer: metrics,
+    response: metrics,
   },
   {
     method: 'GET',
@@ -135,7 +135,7 @@ export const metricRoutes = [
     function: 'query',
     summary: 'Read the latest samples of hosts',
     query: latestQuery,
-    answer: latest,
+    response: latest,
   },
   {
     method: 'GET',
@@ -143,7 +143,7 @@ export const metricRoutes = [
     right: 'read',
     function: 'query',
     summary: 'List the metrics of a host',
-    answer: metricNames,
+    response: metricNames,
   },
   {
     method: 'GET',
@@ -151,6 +151,6 @@ export const metricRoutes = [
     right: 'read',
     function: 'query',
     summary: 'List the metrics of a service',
-    answer: metricNames,
+    response: metricNames,
   },
 ] as const satisfies readonly Route[];

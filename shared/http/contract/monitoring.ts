@@ -17,6 +17,6 @@ function emptyListRoute<const Path extends string>({ path, field }: { path: Path
     right: 'read',
     function: 'registry',
     summary: `List ${field}: always empty`,
-    answer: z.object({ [field]: z.array(z.never()) }),
+    response: z.object({ [field]: z.array(z.never()) }),
   } as const;
 }

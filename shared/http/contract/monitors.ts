@@ -11,7 +11,7 @@ import type { Route } from './route';
 
 const id = z.string();
 
-// A refined schema cannot be extended, so the answer reuses the bare shapes. The stored object was validated
+// A refined schema cannot be extended, so the response reuses the bare shapes. The stored object was validated
 // when it was posted.
 const monitor = z
   .union(monitorSpec.options.map(({ shape }) => z.object({ id, ...shape })))
@@ -84,7 +84,7 @@ export const monitorRoutes = [
     one: 'a monitor',
     many: 'monitors, sorted by type and name',
     body: monitorSpec,
-    answer: monitor,
+    response: monitor,
     list: z.object({ monitors: z.array(monitor) }),
   }),
   {
@@ -93,7 +93,7 @@ export const monitorRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read a monitor',
-    answer: z.object({ monitor }),
+    response: z.object({ monitor }),
   },
   {
     method: 'POST',
@@ -110,7 +110,7 @@ export const monitorRoutes = [
       from: epochSeconds.optional().meta({ description: 'Default: a day before `to`.' }),
       to: epochSeconds.optional().meta({ description: 'Default: now.' }),
     }),
-    answer: preview,
+    response: preview,
   },
   ...crudRoutes({
     path: '/api/v0/downtimes',
@@ -118,7 +118,7 @@ export const monitorRoutes = [
     one: 'a downtime',
     many: 'downtimes',
     body: downtimeSpec,
-    answer: downtime,
+    response: downtime,
     list: z.object({ downtimes: z.array(downtime) }),
   }),
   ...crudRoutes({
@@ -127,7 +127,7 @@ export const monitorRoutes = [
     one: 'a notification channel',
     many: 'notification channels',
     body: newChannel,
-    answer: channel,
+    response: channel,
     list: z.object({ channels: z.array(channel) }),
   }),
   ...crudRoutes({
@@ -136,7 +136,7 @@ export const monitorRoutes = [
     one: 'a notification group',
     many: 'notification groups',
     body: notificationGroupSpec,
-    answer: notificationGroup,
+    response: notificationGroup,
     list: z.object({ notificationGroups: z.array(notificationGroup) }),
   }),
   ...crudRoutes({
@@ -145,7 +145,7 @@ export const monitorRoutes = [
     one: 'an alert group setting',
     many: 'alert group settings',
     body: alertGroupSettingSpec,
-    answer: alertGroupSetting,
+    response: alertGroupSetting,
     list: z.object({ alertGroupSettings: z.array(alertGroupSetting) }),
   }),
   {
@@ -154,6 +154,6 @@ export const monitorRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read an alert group setting',
-    answer: alertGroupSetting,
+    response: alertGroupSetting,
   },
 ] as const satisfies readonly Route[];

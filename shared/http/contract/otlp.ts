@@ -18,6 +18,6 @@ export const otlpRoutes = [
     function: 'post',
     summary: 'Post OpenTelemetry metrics (OTLP/HTTP): an ExportMetricsServiceRequest as protobuf or JSON',
     rawBody: 'application/x-protobuf',
-    answer: partialSuccess,
+    response: partialSuccess,
   },
 ] as const satisfies readonly Route[];

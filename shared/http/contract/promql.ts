@@ -57,7 +57,7 @@ const limit = z
   .regex(/^\d{0,15}$/, 'limit must be non-negative, and an integer')
   .transform(Number)
   .optional()
-  .meta({ description: 'Maximum number of entries in the answer; 0 returns all.' });
+  .meta({ description: 'Maximum number of entries in the response; 0 returns all.' });
 
 const selectors = z
   .array(z.string())
@@ -84,7 +84,7 @@ const resolution = z
     description:
       'The longest rollup (hour or day) to which a query over more than three days may widen its windows: 0 (default) for none, a ' +
       'duration, or auto: a fifth of the step, as in Thanos, and at least an hour if the step is an hour or more. If windows were ' +
-      'widened, infos says so. Windows of whole hours or days always use rollups, whose answer is then the same as from samples.',
+      'widened, infos says so. Windows of whole hours or days always use rollups, whose result is then the same as from samples.',
   });
 
 const evaluation = {
@@ -97,7 +97,7 @@ const evaluation = {
   stats: z
     .string()
     .optional()
-    .meta({ description: 'Any value adds timing and sample statistics to the answer.' }),
+    .meta({ description: 'Any value adds timing and sample statistics to the response.' }),
   max_source_resolution: resolution.optional(),
   explain: z
     .string()
@@ -136,12 +136,12 @@ const success = z
     warnings: z.array(z.string()).optional(),
     infos: z.array(z.string()).optional(),
   })
-  .meta({ id: 'PrometheusAnswer' });
+  .meta({ id: 'PrometheusResponse' });
 
 const common = {
   right: 'read',
   function: 'query',
-  answer: success,
+  response: success,
   errors: 'prometheus',
   crossOrigin: true,
 } as const;

@@ -29,16 +29,16 @@ export interface Route {
    * @default Mackerel's
    */
   readonly errors?: 'prometheus' | 'alertmanager';
-  /** True if pages of other origins may read the answers (CORS). Such requests still need an API key. */
+  /** True if pages of other origins may read the responses (CORS). Such requests still need an API key. */
   readonly crossOrigin?: true;
   /** True if a 200 has plain text instead of JSON. */
   readonly isText?: true;
   /** Content type of a 200 that is neither JSON nor plain text. */
-  readonly answerType?: string;
-  /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
-  readonly answer?: z.ZodType;
+  readonly responseType?: string;
+  /** Schema of the JSON body of a 200; absent when the response is not JSON. */
+  readonly response?: z.ZodType;
   /**
-   * Status of a successful answer.
+   * Status of a successful response.
    *
    * @default 200
    */

@@ -57,20 +57,20 @@ export const rulesQuery = z.object({
   health: z.enum(['ok', 'err', 'unknown']).optional(),
 });
 
-const answer = z
+const response = z
   .object({ status: z.literal('success'), data: z.unknown() })
-  .meta({ id: 'PrometheusRulesAnswer' });
+  .meta({ id: 'PrometheusRulesResponse' });
 const listing = {
   method: 'GET',
   right: 'read',
   function: 'query',
-  answer,
+  response,
   errors: 'prometheus',
   crossOrigin: true,
 } as const;
 const ruler = { function: 'registry', errors: 'prometheus' } as const;
-const yaml = { ...ruler, method: 'GET', right: 'read', answerType: 'application/yaml' } as const;
-const change = { ...ruler, right: 'write', answer: success, status: 202 } as const;
+const yaml = { ...ruler, method: 'GET', right: 'read', responseType: 'application/yaml' } as const;
+const change = { ...ruler, right: 'write', response: success, status: 202 } as const;
 
 const url = z
   .string()
@@ -90,7 +90,7 @@ const receiver = z.object({
     .optional()
     .meta({
       description:
-        'The `Authorization` header of requests to the receiver. Answers show `***` instead; sending `***` keeps the stored value.',
+        'The `Authorization` header of requests to the receiver. Responses show `***` instead; sending `***` keeps the stored value.',
     }),
 });
 const channel = {
@@ -125,7 +125,7 @@ const receivers = z.object({
     .default([])
     .meta({
       description:
-        "Incoming webhooks for Slack's messages. Answers show the end of the URL as `***`; sending `***` keeps the stored URL.",
+        "Incoming webhooks for Slack's messages. Responses show the end of the URL as `***`; sending `***` keeps the stored URL.",
     }),
   topics: z
     .array(z.object({ topicArn: z.string().max(400), ...channel }))
@@ -207,7 +207,7 @@ export const rulesRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read the alert receivers',
-    answer: receivers,
+    response: receivers,
   },
   {
     method: 'GET',
@@ -215,7 +215,7 @@ export const rulesRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'List notifications of the last week that were not delivered after all attempts, newest first',
-    answer: undelivered,
+    response: undelivered,
   },
   {
     method: 'PUT',
@@ -225,6 +225,6 @@ export const rulesRoutes = [
     summary:
       "Set the alert receivers: Alertmanagers (API v2), webhooks in Alertmanager's format (version 4) or Slack's, and SNS topics",
     body: receivers,
-    answer: receivers,
+    response: receivers,
   },
 ] as const satisfies readonly Route[];

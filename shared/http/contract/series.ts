@@ -37,7 +37,7 @@ const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).option
  */
 const cursor = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the value of next in an answer')
+  .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the value of next in a response')
   .transform((text) => ({ sourceId: text.slice(0, 22), listed: Number(text.slice(23)) }));
 
 const listQuery = z.object({
@@ -82,7 +82,7 @@ export const seriesRoutes = [
     function: 'query',
     summary: 'List series, page by page, by name prefix and by any labels',
     query: listQuery,
-    answer: seriesList,
+    response: seriesList,
   },
   {
     method: 'GET',
@@ -91,6 +91,6 @@ export const seriesRoutes = [
     function: 'query',
     summary: 'Read a series by its labels',
     query: metricsByLabelsQuery,
-    answer: seriesMetrics,
+    response: seriesMetrics,
   },
 ] as const satisfies readonly Route[];

@@ -30,7 +30,7 @@ export const serviceRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'List services',
-    answer: serviceList,
+    response: serviceList,
   },
   {
     method: 'POST',
@@ -39,7 +39,7 @@ export const serviceRoutes = [
     function: 'registry',
     summary: 'Create a service',
     body: newService,
-    answer: service,
+    response: service,
   },
   {
     method: 'DELETE',
@@ -47,7 +47,7 @@ export const serviceRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Delete a service and its roles',
-    answer: service,
+    response: service,
   },
   {
     method: 'GET',
@@ -55,7 +55,7 @@ export const serviceRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'List the roles of a service',
-    answer: roleList,
+    response: roleList,
   },
   {
     method: 'POST',
@@ -64,7 +64,7 @@ export const serviceRoutes = [
     function: 'registry',
     summary: 'Create a role',
     body: newService,
-    answer: role,
+    response: role,
   },
   {
     method: 'DELETE',
@@ -72,7 +72,7 @@ export const serviceRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Delete a role',
-    answer: role,
+    response: role,
   },
   {
     method: 'GET',
@@ -80,6 +80,6 @@ export const serviceRoutes = [
     right: 'read',
     function: 'registry',
     summary: 'Read the organization',
-    answer: organization,
+    response: organization,
   },
 ] as const satisfies readonly Route[];

@@ -85,7 +85,7 @@ export const silenceRoutes = [
     ...reading,
     path: `${ALERTMANAGER}/status`,
     summary: 'Read the status, as an Alertmanager without a cluster reports it',
-    answer: z.object({
+    response: z.object({
       cluster: z.object({ status: z.literal('disabled'), peers: z.array(z.unknown()) }),
       versionInfo: labels,
       config: z.object({ original: z.string() }),
@@ -97,14 +97,14 @@ export const silenceRoutes = [
     path: `${ALERTMANAGER}/alerts`,
     summary: 'List firing alerts, with the silences that apply to them',
     query: alertsQuery,
-    answer: z.array(alert),
+    response: z.array(alert),
   },
   {
     ...reading,
     path: `${ALERTMANAGER}/silences`,
     summary: 'List silences; expired ones remain listed for five days',
     query: silencesQuery,
-    answer: z.array(silence),
+    response: z.array(silence),
   },
   {
     ...common,
@@ -114,13 +114,13 @@ export const silenceRoutes = [
     summary:
       'Add or change a silence; while it is active, alerts that satisfy its matchers are not sent to webhooks',
     body: silenceBody,
-    answer: z.object({ silenceID: z.uuid() }),
+    response: z.object({ silenceID: z.uuid() }),
   },
   {
     ...reading,
     path: `${ALERTMANAGER}/silence/{silenceId}`,
     summary: 'Read a silence',
-    answer: silence,
+    response: silence,
   },
   {
     ...common,
@@ -128,6 +128,6 @@ export const silenceRoutes = [
     path: `${ALERTMANAGER}/silence/{silenceId}`,
     right: 'write',
     summary: 'End a silence',
-    answer: z.object({}),
+    response: z.object({}),
   },
 ] as const satisfies readonly Route[];

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { status } from '../../operations/status-answer';
+import { status } from '../../operations/status-response';
 import type { Route } from './route';
 
-/** The health answer of InfluxDB, whose clients parse these fields. */
+/** The health response of InfluxDB, whose clients parse these fields. */
 const health = z
   .object({ name: z.string(), message: z.string(), status: z.literal('pass'), checks: z.array(z.never()) })
   .meta({ id: 'Health' });
@@ -24,7 +24,7 @@ export const siteRoutes = [
     right: 'none',
     function: 'registry',
     summary: 'Answer `pass`, for uptime checks; reads no store',
-    answer: health,
+    response: health,
   },
   {
     method: 'GET',
@@ -32,7 +32,7 @@ export const siteRoutes = [
     right: 'none',
     function: 'registry',
     summary: 'Answer `ready`, as InfluxDB does; reads no store',
-    answer: ready,
+    response: ready,
   },
   {
     method: 'GET',
@@ -40,7 +40,7 @@ export const siteRoutes = [
     right: 'read',
     function: 'query',
     summary: 'Read how far the data has moved through the tiers',
-    answer: status,
+    response: status,
   },
   {
     method: 'GET',

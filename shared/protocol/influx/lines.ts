@@ -6,7 +6,7 @@ import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Maximum number of invalid lines named in an answer. */
+/** Maximum number of invalid lines named in a response. */
 const MAX_PROBLEMS = 20;
 
 /** A rejected line, with the reason. */

@@ -1,5 +1,5 @@
-/** The answer to InfluxQL, as InfluxDB 1 gives it. */
-export interface StatementAnswer {
+/** The response to InfluxQL, as InfluxDB 1 gives it. */
+export interface StatementResponse {
   readonly status: 200 | 400;
   readonly body:
     | { readonly results: readonly { readonly statement_id: number }[] }
@@ -13,7 +13,7 @@ const CREATE_DATABASE = /^\s*CREATE\s+DATABASE\s+("(?:[^"\\]|\\.)+"|\w+)(?:\s+WI
  * Answers an InfluxQL statement. Only CREATE DATABASE is supported: clients of InfluxDB 1, including Telegraf, send it
  * before they write. A tenant has no databases, so the statement succeeds and does nothing.
  */
-export function answerStatement(text: string | undefined): StatementAnswer {
+export function executeStatement(text: string | undefined): StatementResponse {
   if (!text) return { status: 400, body: { error: 'missing required parameter "q"' } };
   if (CREATE_DATABASE.test(text)) return { status: 200, body: { results: [{ statement_id: 0 }] } };
   return {

@@ -25,7 +25,7 @@ const MAX_QUERIES = 64;
 const MAX_MATCHERS = 256;
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
-/** Number of the answer type that streams chunks. */
+/** Number of the response type that streams chunks. */
 const STREAMED_XOR_CHUNKS = 1;
 
 /**
@@ -55,7 +55,7 @@ export function decodeReadRequest(bytes: Uint8Array): ReadRequest {
         while (packed.at < packed.end) accepted.push(packed.uvarint());
       });
   }
-  // Readers list answer types in order of preference. Take the first known type.
+  // Readers list response types in order of preference. Take the first known type.
   const acceptsChunks = accepted.find((type) => type <= STREAMED_XOR_CHUNKS) === STREAMED_XOR_CHUNKS;
   return { queries, acceptsChunks };
 }
@@ -96,7 +96,7 @@ function readMatcher(reader: WireReader): Matcher {
 }
 
 /**
- * Encodes the answer as one `prometheus.ReadResponse` in a snappy block.
+ * Encodes the response as one `prometheus.ReadResponse` in a snappy block.
  *
  *     ReadResponse 1 results*   QueryResult 1 timeseries*   TimeSeries 1 labels*, 2 samples*   Sample 1 value, 2 timestamp
  *
@@ -109,7 +109,7 @@ export function encodeSamples(results: readonly (readonly TimeSeries[])[]): Uint
 }
 
 /**
- * Encodes the answer as a stream of `prometheus.ChunkedReadResponse`, with one series in each message.
+ * Encodes the response as a stream of `prometheus.ChunkedReadResponse`, with one series in each message.
  *
  *     frame                uvarint length   CRC-32C of the message, big-endian   message
  *     ChunkedReadResponse  1 chunked_series*   2 query_index

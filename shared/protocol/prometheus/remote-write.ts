@@ -34,7 +34,7 @@ export interface DroppedWrite extends OutOfTime {
   readonly metadata: readonly MetricMetadata[];
 }
 
-/** Maximum number of reasons in an answer. Senders log 1,024 bytes of an answer. */
+/** Maximum number of reasons in a response. Senders log 1,024 bytes of a response. */
 const MAX_REASONS = 5;
 /** Maximum total size of the unknown series' labels that are decoded for one request, in bytes. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;

@@ -67,7 +67,7 @@ export function convertGrafana(text: string): ConvertedDashboard {
   };
 }
 
-/** Extracts the dashboard from a file, from an answer of Grafana's API, or from an export for sharing. */
+/** Extracts the dashboard from a file, from a response of Grafana's API, or from an export for sharing. */
 function parseFile(text: string): Fields {
   if (text.length > MAX_FILE)
     throw new GrafanaError(`the file has ${text.length} characters; at most ${MAX_FILE} are allowed`);

@@ -104,9 +104,9 @@ describe('what the client can mend or wait for', () => {
     { name: 'a document too large', error: new RefusedError('300 KB', true), status: 413, says: '300 KB' },
     { name: 'lost memory', error: new IncompleteReadError(0), status: 503, says: 'partial=true' },
   ])('$name is $status and says so', ({ error, status, says }) => {
-    const answer = failureOf(error, 'r1');
-    expect(answer.status).toBe(status);
-    expect(answer.message).toContain(says);
+    const failure = failureOf(error, 'r1');
+    expect(failure.status).toBe(status);
+    expect(failure.message).toContain(says);
   });
 });
 

@@ -32,8 +32,8 @@ describe("a request at the function's URL", () => {
     { method: 'POST', path: '/prometheus/api/v1/write', parameters: {} },
     { method: 'POST', path: '/v1/metrics', parameters: {} },
   ])('$method $path is answered by the route that matches', async ({ method, path, parameters }) => {
-    const answer = await ask(method, path);
-    const { routeKey, pathParameters } = JSON.parse(answer.body!);
+    const response = await ask(method, path);
+    const { routeKey, pathParameters } = JSON.parse(response.body!);
     expect(routeKey.split('/').length).toBe(path.split('/').length);
     expect(pathParameters).toEqual(parameters);
   });
@@ -55,18 +55,18 @@ describe("a request at the function's URL", () => {
 
   test('keeps the query and the body of a post', async () => {
     let seen: APIGatewayProxyEventV2 | undefined;
-    const answer = withFunctionUrl('post', API_URL, async (given) => {
+    const handle = withFunctionUrl('post', API_URL, async (given) => {
       seen = given;
       return { statusCode: 204 };
     });
-    await answer({ ...event('POST', '/write', 'precision=s'), body: 'cpu v=1' });
+    await handle({ ...event('POST', '/write', 'precision=s'), body: 'cpu v=1' });
     expect(seen).toMatchObject({ routeKey: 'POST /write', rawQueryString: 'precision=s', body: 'cpu v=1' });
   });
 
   test('is logged without query, headers and body when it is refused', async () => {
     const info = jest.spyOn(log, 'info').mockImplementation(() => {});
-    const answer = withFunctionUrl('post', API_URL, async () => ({ statusCode: 401 }));
-    await answer({ ...event('POST', '/write', 'u=me&p=ht_secret'), body: 'cpu v=1' });
+    const handle = withFunctionUrl('post', API_URL, async () => ({ statusCode: 401 }));
+    await handle({ ...event('POST', '/write', 'u=me&p=ht_secret'), body: 'cpu v=1' });
     expect(info.mock.calls).toEqual([
       [
         'request refused',
@@ -78,8 +78,8 @@ describe("a request at the function's URL", () => {
 });
 
 test('a request that comes by API Gateway is passed on as it is', async () => {
-  const answer = await ask('POST', '/write', '', 'POST /write');
-  expect(JSON.parse(answer.body!)).toEqual({ routeKey: 'POST /write' });
+  const response = await ask('POST', '/write', '', 'POST /write');
+  expect(JSON.parse(response.body!)).toEqual({ routeKey: 'POST /write' });
 });
 
 test('a function without a URL answers as before', () => {

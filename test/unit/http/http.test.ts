@@ -117,30 +117,30 @@ describe('a path', () => {
 });
 
 describe('an answer', () => {
-  const answerOf = (length: number) => reply(200, { text: 'x'.repeat(length) });
+  const responseOf = (length: number) => reply(200, { text: 'x'.repeat(length) });
 
   test('that is small leaves as it is', () => {
-    expect(fitResponse(answerOf(1000), 'gzip')).toEqual(answerOf(1000));
+    expect(fitResponse(responseOf(1000), 'gzip')).toEqual(responseOf(1000));
   });
 
   test.each(['gzip', 'deflate, gzip;q=0.5', '*', 'br, GZIP'])('that is large is gzip for %j', (accepted) => {
-    const answer = fitResponse(answerOf(10_000_000), accepted);
-    expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
-    expect(answer.isBase64Encoded).toBe(true);
-    expect(gunzipSync(Buffer.from(answer.body!, 'base64')).toString()).toBe(answerOf(10_000_000).body);
+    const response = fitResponse(responseOf(10_000_000), accepted);
+    expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+    expect(response.isBase64Encoded).toBe(true);
+    expect(gunzipSync(Buffer.from(response.body!, 'base64')).toString()).toBe(responseOf(10_000_000).body);
   });
 
   test.each([undefined, '', 'br', 'gzipped'])(
     'that is large is plain for %j, and 413 beyond 4 MB',
     (accepted) => {
-      expect(fitResponse(answerOf(3_900_000), accepted)).toEqual(answerOf(3_900_000));
-      expect(statusOf(() => fitResponse(answerOf(4_100_000), accepted))).toBe(413);
+      expect(fitResponse(responseOf(3_900_000), accepted)).toEqual(responseOf(3_900_000));
+      expect(statusOf(() => fitResponse(responseOf(4_100_000), accepted))).toBe(413);
     },
   );
 
   test('that Lambda could not send even as gzip is 413', () => {
     const noise = reply(200, { text: randomBytes(6_000_000).toString('hex') });
     expect(statusOf(() => fitResponse(noise, 'gzip'))).toBe(413);
-    expect(statusOf(() => fitResponse(answerOf(33_000_000), 'gzip'))).toBe(413);
+    expect(statusOf(() => fitResponse(responseOf(33_000_000), 'gzip'))).toBe(413);
   });
 });

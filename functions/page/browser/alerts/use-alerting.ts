@@ -24,7 +24,7 @@ const MAX_NAMED = 20;
 
 /**
  * Reads the tenant's rules with their alerts, its silences, its monitors and their alerts. Returns undefined
- * until the first answer.
+ * until the first response.
  *
  * @param named ids of alerts in the address
  * @param change a new value causes another read

@@ -20,7 +20,7 @@ export class ApiError extends Error {
      */
     readonly kind: 'key' | 'right' | 'gone' | 'busy' | 'refused',
     message: string,
-    /** HTTP status of the answer; 0 if there was none. */
+    /** HTTP status of the response; 0 if there was none. */
     readonly status = 0,
   ) {
     super(message);
@@ -66,7 +66,7 @@ export const PROMETHEUS_PATH = '/prometheus/api/v1';
 /** Base path of Alertmanager's API. */
 export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 
-/** Number of hosts in one page of the list. An agent's host takes up to 10 KB, and an answer at most 6 MB. */
+/** Number of hosts in one page of the list. An agent's host takes up to 10 KB, and a response at most 6 MB. */
 const HOSTS_PAGE = 300;
 /** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
@@ -189,7 +189,7 @@ export class Api {
   }
 
   /**
-   * Calls a path below `/prometheus/api/v1`. If samples are missing, the answer's warnings say so.
+   * Calls a path below `/prometheus/api/v1`. If samples are missing, the response's warnings say so.
    *
    * @throws {ApiError}
    */
@@ -287,7 +287,7 @@ export class Api {
   }
 
   /**
-   * Calls a path whose answer is small.
+   * Calls a path whose response is small.
    *
    * @param posted body of a POST; without it, the method is GET
    * @throws {ApiError}
@@ -334,12 +334,12 @@ export class Api {
         signal,
       });
       if (!response.ok) throw await errorOf(response, change === undefined ? 'read' : 'write');
-      // The answer to a DELETE may be empty, and is not needed.
+      // The response to a DELETE may be empty, and is not needed.
       const body = change?.method === 'DELETE' ? undefined : await response.json();
       return { body: body as T, headers: response.headers };
     } catch (error) {
       if (error instanceof ApiError || (error as Error).name === 'AbortError') throw error;
-      // There was no connection, a time-out, or an incomplete answer.
+      // There was no connection, a time-out, or an incomplete response.
       throw new ApiError('gone', 'The server does not answer.');
     }
   }

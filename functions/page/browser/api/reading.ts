@@ -47,7 +47,7 @@ export async function readSeries(
   };
 }
 
-/** Joins the series of several answers to one table. */
+/** Joins the series of several responses to one table. */
 export function joinedReading(parts: readonly Reading[]): Reading {
   return {
     ...joinedData(parts),
@@ -57,7 +57,7 @@ export function joinedReading(parts: readonly Reading[]): Reading {
   };
 }
 
-/** Adds up the tiers' shares of several answers. */
+/** Adds up the tiers' shares of several responses. */
 export function addedTiers(answers: readonly (readonly TierShare[])[]): TierShare[] {
   return TIERS.map((tier) => {
     const shares = answers.flat().filter((share) => share.tier === tier);

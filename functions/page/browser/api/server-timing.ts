@@ -1,7 +1,7 @@
 import type { Tier } from '../../../../shared/model/tier';
 import type { Span } from '../view/time-range';
 
-/** One tier's share of an answer. */
+/** One tier's share of a response. */
 export interface TierShare {
   readonly tier: Tier;
   readonly samples: number;
@@ -12,7 +12,7 @@ export interface TierShare {
 const ENTRY = /(hot|warm|cold);dur=[\d.]+;desc="(\d+) samples"(?:;spans="([\d\- ]*)")?/g;
 
 /**
- * Parses the `Server-Timing` header of an answer, such as
+ * Parses the `Server-Timing` header of a response, such as
  * `hot;dur=1.2;desc="60 samples";spans="1795212060-1795215600", warm;...`.
  */
 export function parseServerTiming(header: string): TierShare[] {

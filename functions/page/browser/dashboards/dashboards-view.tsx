@@ -23,7 +23,7 @@ const style = new CSSStyleSheet();
 style.replaceSync(rules);
 document.adoptedStyleSheets.push(style);
 
-/** Interval of reads, ms. Dashboards rarely change, and the answer contains all of their widgets. */
+/** Interval of reads, ms. Dashboards rarely change, and the response contains all of their widgets. */
 const EVERY_MS = 60_000;
 
 /** Shows a list of all dashboards, one dashboard, or one that is being edited. */

@@ -5,7 +5,7 @@ import { readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 export interface OpenAlerts {
-  /** Undefined until the first answer. */
+  /** Undefined until the first response. */
   readonly alerts?: readonly AlertRecord[];
   /** The error, if they cannot be read. */
   readonly problem?: string;

@@ -18,7 +18,7 @@ import { type AlertSpan, alertsOfSeries } from './alert-spans';
 import { Explanation } from './explanation';
 
 /**
- * Give cards of different queries different values of `key`. Otherwise a card could show the answer to an
+ * Give cards of different queries different values of `key`. Otherwise a card could show the response to an
  * earlier query.
  */
 export interface QueryCardProps extends ReadingProps, GraphPanelView {

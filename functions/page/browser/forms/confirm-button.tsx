@@ -9,7 +9,7 @@ export interface ConfirmButtonProps {
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that asks before it acts. Escape cancels until the answer is sent. */
+/** A button that asks before it acts. Escape cancels until the response is sent. */
 export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const [isSending, setSending] = useState(false);
@@ -17,7 +17,7 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
   const focused = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
   // A press of a button replaces it. The focus moves to Cancel and back, because it would be lost otherwise. It stays
-  // where the user put it while the answer was sent.
+  // where the user put it while the response was sent.
   useLayoutEffect(() => {
     if (!isFirst.current && (isAsking || document.activeElement === document.body)) focused.current?.focus();
     isFirst.current = false;

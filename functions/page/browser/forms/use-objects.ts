@@ -9,7 +9,7 @@ import { type OnAnswer, usePolling } from '../frame/polling';
 const EVERY_MS = 60_000;
 
 /**
- * Reads all objects of a kind. Returns undefined until the first answer.
+ * Reads all objects of a kind. Returns undefined until the first response.
  *
  * @param change a new value causes another read
  */

@@ -4,7 +4,7 @@ import type { Api } from '../api/api';
 import { readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
-/** Reads the open alerts of monitors and checks. Returns undefined until the first answer. */
+/** Reads the open alerts of monitors and checks. Returns undefined until the first response. */
 export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly AlertRecord[] | undefined {
   const [alerts, setAlerts] = useState<readonly AlertRecord[]>();
   usePolling(

@@ -6,7 +6,7 @@ import { type OnAnswer, usePolling } from '../frame/polling';
 /** Time between two reads, ms. */
 const EVERY_MS = 60_000;
 
-/** Reads the services with their roles. Returns none until the first answer. */
+/** Reads the services with their roles. Returns none until the first response. */
 export function useServices(api: Api, onAnswer: OnAnswer): readonly ServiceRoles[] {
   const [services, setServices] = useState<readonly ServiceRoles[]>([]);
   usePolling(

@@ -128,7 +128,7 @@ function useKeptFocus({ view, item }: ViewState): void {
  * Tracks the results of requests: since when the server has not answered, and whether the key is still valid.
  */
 function useServerState(onSignOut: FrameProps['onSignOut']) {
-  // A single state, so that an answer after a failure counts as exactly one return.
+  // A single state, so that a response after a failure counts as exactly one return.
   const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
     returns: 0,
   });

@@ -19,7 +19,7 @@ export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definiti
 
 /** @param change a new value causes another read */
 export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
-  // Undefined until the first answer.
+  // Undefined until the first response.
   const [lists, setLists] = useState<Lists>();
   usePolling(
     [api, change],

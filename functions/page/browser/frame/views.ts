@@ -16,7 +16,7 @@ export interface ViewProps {
   readonly span: Span;
   /** Number of times that the server has become reachable again. */
   readonly returns: number;
-  /** Undefined until the first answer. */
+  /** Undefined until the first response. */
   readonly lists: Lists | undefined;
   /** Reads the lists again, after a change. */
   readonly onListsChanged: () => void;

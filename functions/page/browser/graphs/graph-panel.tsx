@@ -40,7 +40,7 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
-  /** Why there is no answer, or why only an old one is shown. */
+  /** Why there is no response, or why only an old one is shown. */
   readonly error: string | undefined;
   /** Shown instead of a drawing without samples. */
   readonly empty: ComponentChildren;

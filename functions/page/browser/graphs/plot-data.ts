@@ -21,7 +21,7 @@ export interface PlotData {
  */
 const GAP_INTERVALS = 2.5;
 
-/** Joins the series of several answers into one table, in order. */
+/** Joins the series of several responses into one table, in order. */
 export function joinedData(parts: readonly SeriesData[]): SeriesData {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first;

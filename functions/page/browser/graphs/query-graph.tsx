@@ -12,7 +12,7 @@ import { type ReadingProps, useReading } from './use-reading';
 import type { DrawnQuery } from './ways';
 
 /**
- * Give graphs of different queries different values of `key`. Otherwise a graph could show the answer to
+ * Give graphs of different queries different values of `key`. Otherwise a graph could show the response to
  * earlier queries.
  */
 export interface QueryGraphProps extends ReadingProps, GraphPanelView {

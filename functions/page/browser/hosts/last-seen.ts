@@ -14,7 +14,7 @@ const TIMEOUT_MS = 20_000;
 
 /**
  * Reads when each host last posted, in seconds since epoch. Hosts that posted nothing in the last
- * {@link LOOKBACK_S} are absent. Returns undefined until the first answer.
+ * {@link LOOKBACK_S} are absent. Returns undefined until the first response.
  */
 export function useLastSeen(
   api: Api,

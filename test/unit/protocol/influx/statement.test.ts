@@ -1,4 +1,4 @@
-import { answerStatement } from '../../../../shared/protocol/influx/statement';
+import { executeStatement } from '../../../../shared/protocol/influx/statement';
 
 test.each([
   'CREATE DATABASE "telegraf"',
@@ -6,7 +6,7 @@ test.each([
   'CREATE DATABASE "with \\"quotes\\" and spaces"; ',
   'CREATE DATABASE "t" WITH DURATION 3d REPLICATION 1 NAME "x"',
 ])('%s succeeds, as InfluxDB 1 answers it', (text) => {
-  expect(answerStatement(text)).toEqual({ status: 200, body: { results: [{ statement_id: 0 }] } });
+  expect(executeStatement(text)).toEqual({ status: 200, body: { results: [{ statement_id: 0 }] } });
 });
 
 test.each([
@@ -17,5 +17,5 @@ test.each([
   { text: 'CREATE DATABASE a; DROP DATABASE a', says: 'only CREATE DATABASE' },
   { text: 'SELECT * FROM cpu', says: 'only CREATE DATABASE' },
 ])('$text is refused: $says', ({ text, says }) => {
-  expect(answerStatement(text)).toEqual({ status: 400, body: { error: expect.stringContaining(says) } });
+  expect(executeStatement(text)).toEqual({ status: 400, body: { error: expect.stringContaining(says) } });
 });

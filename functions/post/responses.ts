@@ -14,7 +14,7 @@ import { timeBoundText } from '../../shared/protocol/protocol';
  * @param dropped numbers of samples that were dropped earlier, by reason
  * @param hint the probable cause of the dropped samples
  */
-export function answerSamples(
+export function respondToSamples(
   samples: number,
   beyond: number,
   dropped: ReadonlyMap<DropReason, number>,
@@ -30,14 +30,14 @@ export function answerSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** Makes the body of the answer to invalid lines, in the format of InfluxDB 1, 2 or 3. */
+/** Makes the body of the response to invalid lines, in the format of InfluxDB 1, 2 or 3. */
 export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
 /**
  * Counts the samples of a post in line protocol. Answers 204, or 400 with the reasons if samples were dropped. String
  * fields are never stored, but do not cause a 400.
  */
-export function answerLines(
+export function respondToLines(
   samples: number,
   beyond: number,
   { strings, problems, badLines, tooOld, tooNew, hint }: DroppedLines,
