@@ -6,6 +6,7 @@ import { parseEvent } from '../../shared/platform/event';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
 import { BUCKET_PREFIX } from '../../shared/platform/names';
+import { keepGaps } from '../../shared/recovery/gaps';
 import { redrive, redriveLost } from '../../shared/recovery/redrive';
 import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 
@@ -39,6 +40,7 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
       const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[request.kind], request.after);
       for (const reason of result.errors) log.error('an object was not redriven', { reason });
       count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
+      await keepGaps({ ...dependencies, hasTime }, true);
       return result;
     }
     case 'advance':
@@ -46,7 +48,11 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
       const span =
         request.action === 'replay' ? { fromMs: request.from, toMs: request.to ?? Infinity } : undefined;
       const status = await advance(
-        { ...dependencies, redriveLost: () => redriveLost({ ...dependencies, hasTime }) },
+        {
+          ...dependencies,
+          redriveLost: () => redriveLost({ ...dependencies, hasTime }),
+          keepGaps: (looks) => keepGaps({ ...dependencies, hasTime }, looks),
+        },
         span,
       );
       count('recovery', {

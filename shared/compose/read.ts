@@ -6,6 +6,7 @@ import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { ReadGovernor } from '../query/read-governor';
+import { KnownGaps, TableGaps } from '../recovery/gaps';
 import { Imports } from '../recovery/imports';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
@@ -45,6 +46,7 @@ export function readDependencies(times: CallTimes) {
       lanes: flusherLanes,
       now: Date.now,
     }),
+    gaps: new KnownGaps(new TableGaps(meta), Date.now),
     imports: new Imports(meta),
     maxSampleAgeMs,
     now: Date.now,

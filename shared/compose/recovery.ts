@@ -1,6 +1,7 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
+import { type GapDependencies, TableGaps } from '../recovery/gaps';
 import { KinesisReplayStream } from '../recovery/kinesis';
 import { LambdaReplayMappings } from '../recovery/lambda';
 import { RecoveryTable } from '../recovery/recovery-table';
@@ -14,7 +15,8 @@ import { streamClient } from './stream';
 import { metaTable } from './tables';
 
 /** Builds the recovery function's stores and clients from its environment variables. */
-export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDependencies, 'hasTime'> {
+export function recoveryDependencies(): RecoveryDependencies &
+  Omit<RedriveDependencies & GapDependencies, 'hasTime'> {
   const { batchSize, batchWindow: batchWindowMs, flusherLanes } = settings();
   const streamArn = variable(ENV.streamArn);
   const functionName = variable(ENV.replayer);
@@ -24,6 +26,7 @@ export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDepen
   return {
     table,
     ledger: new TableRedriveLedger(meta, table, flusherLanes),
+    gaps: new TableGaps(meta),
     stream: new KinesisReplayStream(streamClient(), streamArn.slice(streamArn.lastIndexOf('/') + 1)),
     mappings: new LambdaReplayMappings(lambda, { functionName, streamArn, batchSize, batchWindowMs }),
     store: new S3RedriveStore(objectStore(), variable(ENV.bucket)),

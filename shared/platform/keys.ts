@@ -51,7 +51,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk tenants                       sk tenant                        a tenant
  *     pk retention                     sk stage                         the retention by which items are dated
  *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, watermark#shard, flushed#lanes#lane,
- *                                     redriven#object
+ *                                     redriven#object, gap#object
  *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
  *
  * S3, one bucket:
@@ -249,6 +249,8 @@ export const metaKeys = {
     itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),
   redrivenPrefix: 'redriven#',
   redriven: (key: string): ItemKey => itemKey(RECOVERY, `${metaKeys.redrivenPrefix}${key}`),
+  gapPrefix: 'gap#',
+  gap: (key: string): ItemKey => itemKey(RECOVERY, `${metaKeys.gapPrefix}${key}`),
   watermarkPrefix: 'watermark#',
   watermark: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.watermarkPrefix}${shardId}`),
   flushedPrefix: (lanes: number) => `flushed#${lanes}#`,

@@ -1,6 +1,6 @@
 /**
- * The read fails because memory has lost samples, and no replay has restored them yet. An answer without them would
- * have a silent gap (DESIGN.md, rule 13).
+ * The read fails because samples are missing: memory has lost them, or a store has refused them until they became a dead
+ * letter. An answer without them would have a silent gap (DESIGN.md, rule 13).
  */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';
@@ -10,6 +10,8 @@ export class IncompleteReadError extends Error {
    */
   constructor(readonly sinceMs: number) {
     const since = sinceMs === 0 ? '' : ` that arrived since ${new Date(sinceMs).toISOString()}`;
-    super(`samples${since} may be missing: memory lost them, and they are being read again from the stream`);
+    super(
+      `samples${since} may be missing: memory lost them or a store refused them, and they are being ingested again`,
+    );
   }
 }

@@ -12,6 +12,7 @@ import { type Day, type GroupId, type PartitionRef, partitionOf, partitionsOn } 
 import type { Selection, TimeRange } from '../model/selection';
 import type { Limiter } from '../platform/concurrency';
 import type { RequestedGrains } from '../promql/store';
+import type { KnownGaps } from '../recovery/gaps';
 import type { Imports } from '../recovery/imports';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
@@ -32,6 +33,7 @@ export interface ReadDependencies {
   /** Minimum time between the commit of an object to the manifest and the purge of its warm items, ms. */
   readonly purgeAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
+  readonly gaps: Pick<KnownGaps, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
   /** Maximum age of a sample when it arrives, ms. It does not apply to imported samples. */
   readonly maxSampleAgeMs: number;

@@ -65,7 +65,7 @@ const MAX_RESTARTS = 10;
  * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). So samples that move during the read are
  * seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
- * @param allowsMissing whether to answer even though memory is known to have lost samples
+ * @param allowsMissing whether to answer even though samples are known to be missing
  * @throws {IncompleteReadError}
  */
 export function readSource(
@@ -96,11 +96,13 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const beganMs = performance.now();
   const refs = partitionsOf(read.days);
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
+  const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
   // Nearly every partition has a mark that names its present primary and has no `loss`, so that nothing is missing.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
-  const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
+  const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
+  const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const days = daysBeyondHot(read.days, hot.left);
   const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
@@ -184,8 +186,12 @@ function joinReadings(readings: readonly Reading[]): Reading {
 
 /** Returns the earliest of the times since which samples may be missing; undefined if none are. */
 export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs'>[]): number | undefined {
-  const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
-  return missing.length === 0 ? undefined : Math.min(...missing);
+  return earliest(readings.map(({ missingSinceMs }) => missingSinceMs));
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((ms) => ms !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /**

@@ -72,6 +72,7 @@ export interface ShardProgress {
  *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left
  *                                     memory for the warm tier
  *     sk redriven#object key          redrive-ledger.ts
+ *     sk gap#object key               gaps.ts
  *     pk recovery#partitions   sk tenant#partition   every partition that has ever been in memory
  */
 export class RecoveryTable {

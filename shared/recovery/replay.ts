@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { HOUR_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
 import type { KinesisReplayStream } from './kinesis';
 import type { LambdaReplayMappings } from './lambda';
@@ -25,7 +26,19 @@ export interface AdvanceDependencies extends RecoveryDependencies {
    * Ingests again what was redriven and may be lost: see redrive.ts. Returns whether everything was ingested.
    */
   readonly redriveLost: () => Promise<boolean>;
+  /**
+   * Records which samples reads lack because an object has not been ingested: see gaps.ts.
+   *
+   * @param looks whether to look for new dead letters
+   */
+  readonly keepGaps: (looks: boolean) => Promise<void>;
 }
+
+/**
+ * Recovery looks for new dead letters in every step if a watermark is this old, ms. A batch becomes a dead letter when
+ * it is at least twelve hours old, and the shard's watermark was as old for minutes.
+ */
+const LATE_MS = HOUR_MS;
 
 /**
  * Takes one step of recovery. A schedule starts a step every minute, and an operator's command starts additional
@@ -36,6 +49,7 @@ export interface AdvanceDependencies extends RecoveryDependencies {
  *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
  * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end
  *   of the replay's range. Before it closes a loss, it ingests again what was redriven and may be lost.
+ * - It records the gaps of objects that have not been ingested, so that reads name them.
  *
  * @param asked the range that an operator asks for
  */
@@ -50,12 +64,17 @@ export async function advance(dependencies: AdvanceDependencies, asked?: TimeRan
   const shards = await stream.shards();
   const open = shards.filter(({ isOpen }) => isOpen);
   await stream.beat(open, replay?.state === 'running' && replay.mapping !== undefined ? replay.id : '');
-  await keepWatermarks(table, shards);
+  const watermarks = await keepWatermarks(table, shards);
+  const looks = Math.min(...watermarks) < dependencies.now() - LATE_MS;
+  // Before a loss is closed: reads must name what cannot be ingested again.
+  await dependencies.keepGaps(looks);
 
   if (replay?.state === 'running') {
     const isRead = hasEnded(shards, await table.progress(replay));
-    if (isRead && (!loss?.isOpen || (await dependencies.redriveLost())))
+    if (isRead && (!loss?.isOpen || (await dependencies.redriveLost()))) {
       await finish(dependencies, replay, loss);
+      await dependencies.keepGaps(looks);
+    }
   } else await clear(dependencies);
   return recoveryStatus(dependencies, shards);
 }
@@ -153,9 +172,15 @@ async function finish(
   if (loss?.isOpen && repairs(replay, loss)) await table.closeLoss(loss);
 }
 
-/** Adds and deletes watermarks after shards were split or merged: see {@link planWatermarks}. */
-async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<void> {
-  const plan = planWatermarks(await table.watermarks(), shards);
+/**
+ * Adds and deletes watermarks after shards were split or merged: see {@link planWatermarks}.
+ *
+ * @returns the watermarks as they were, ms
+ */
+async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<number[]> {
+  const watermarks = await table.watermarks();
+  const plan = planWatermarks(watermarks, shards);
   for (const id of plan.begin) await table.beginWatermark(id);
   for (const id of plan.delete) await table.deleteWatermark(id);
+  return [...watermarks.values()];
 }

@@ -115,6 +115,7 @@ describe('recovery', () => {
     mappings: world,
     now: Date.now,
     redriveLost: async () => true,
+    keepGaps: async () => {},
   });
 
   const settled = async (dependencies: AdvanceDependencies, world: World) => {

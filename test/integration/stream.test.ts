@@ -14,7 +14,9 @@ import { Functions } from '../../scripts/ops/invoke';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { sourceOf } from '../../shared/model/labels';
 import { tenantIdOf } from '../../shared/model/placement';
+import type { StageDescription } from '../../shared/operations/stage-command';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { gapOf, TableGaps } from '../../shared/recovery/gaps';
 import { rowRecords } from '../../shared/stream/row-records';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
@@ -209,11 +211,24 @@ describe('the stream', () => {
     const key = `aws/lambda/uuid/${shardId}/2026/11/18/time`;
     const body = { requestContext: {}, version: '1.0', payload: JSON.stringify(event) };
     await put(key, JSON.stringify(body));
+    // Recovery records the gap as soon as it finds the dead letter. Reads of the range fail or name it.
+    const { metaTable } = await functions.invoke<StageDescription>('operator', { command: 'stage' });
+    const gaps = new TableGaps({ client: stores.dynamodb, name: metaTable });
+    await gaps.put(key, gapOf(key, Buffer.from(JSON.stringify(body)), {}));
+    const range = `/api/v0/hosts/${host}/metrics?name=${METRIC}&from=${start}&to=${start + 3600}`;
+    await until(
+      'the read fails',
+      async () => (await fetch(new URL(range, stack.url), { headers: client.headers })).status,
+      (status) => status === 503,
+    );
+    const arrivedSince = Math.floor((arrivalMs - DAY_MS) / 1000);
+    expect(await client.json('GET', `${range}&partial=true`)).toMatchObject({ missing: { arrivedSince } });
     expect(await ops(stack.url, 'quarantine', 'redrive', '--dead-letters')).toMatchObject({
       records: 2,
       poison: 1,
     });
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
+    expect(await gaps.read()).toEqual(new Map());
     await removeRedriven(functions, stores, key);
     expect(await keys('aws/lambda/')).toEqual([]);
     expect(await keys(`quarantine/${shardId}/2`)).toHaveLength(1);

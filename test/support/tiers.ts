@@ -19,6 +19,7 @@ import type { Table } from '../../shared/platform/table';
 import { SelectionCache } from '../../shared/query/selection-cache';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
+import { KnownGaps, TableGaps } from '../../shared/recovery/gaps';
 import { Imports } from '../../shared/recovery/imports';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -63,6 +64,7 @@ export interface Tiers {
   readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
+  readonly gaps: KnownGaps;
   readonly imports: Imports;
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
@@ -191,6 +193,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     meta,
     tenants,
     losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
+    gaps: new KnownGaps(new TableGaps(meta), Date.now),
     imports: new Imports(meta),
     maxSampleAgeMs: DAY_MS,
     now: Date.now,

@@ -10,7 +10,7 @@ export interface Reading extends SeriesData {
   readonly tiers: readonly TierShare[];
   /** Duration of the longest request, as seen by the page. */
   readonly durationMs: number;
-  /** Whether memory lost samples that no replay has restored yet. */
+  /** Whether samples are missing that have not been ingested again yet. */
   readonly isIncomplete: boolean;
 }
 

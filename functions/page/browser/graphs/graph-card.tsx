@@ -125,9 +125,7 @@ function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; read
         </p>
       )}
       {(reading?.isIncomplete || earlier?.isIncomplete) && (
-        <p class="note alert">
-          Memory lost some of these samples; they are being read again from the stream.
-        </p>
+        <p class="note alert">Some of these samples are missing; they are being ingested again.</p>
       )}
     </>
   );

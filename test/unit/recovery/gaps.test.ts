@@ -1,0 +1,188 @@
+import { kinesisEvent } from '../../../scripts/local/batches';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import { sourceOf } from '../../../shared/model/labels';
+import { tenantIdOf } from '../../../shared/model/placement';
+import { rowsOf } from '../../../shared/protocol/mackerel/json';
+import { type Gap, type GapDependencies, gapOf, KnownGaps, keepGaps } from '../../../shared/recovery/gaps';
+import { type RedriveEntry, redrive } from '../../../shared/recovery/redrive';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
+import { rowRecords } from '../../../shared/stream/row-records';
+
+const ARRIVED_MS = 1_795_212_120_123;
+const TIME_MS = 1_795_212_000_000;
+
+/** A record with a sample of a tenant's host for each of some times, as post makes it, and its partition. */
+function recordOf(name: string, host: string, timesMs: readonly number[]) {
+  const tenant = {
+    id: tenantIdOf(name),
+    name,
+    placement: { epochs: [{ fromDay: '1970-01-01', partitions: 8 }] },
+  };
+  const points = new Map(timesMs.map((ms) => [ms, new Map([['m', 1]])]));
+  const rows = rowsOf(new SeriesDictionary(tenant.id), sourceOf.host(host), points);
+  const { data } = rowRecords(tenant, [rows])[0]!;
+  return { data, ref: { tenantId: tenant.id, partition: decodeRecord(data).partition } };
+}
+
+function deadLetter(records: readonly Uint8Array[]): Buffer {
+  const all = records.map((data, i) => ({
+    sequenceNumber: String(i + 1),
+    partitionKey: 'k',
+    arrivalMs: ARRIVED_MS + i,
+    data: Buffer.from(data),
+  }));
+  return Buffer.from(JSON.stringify({ payload: JSON.stringify(kinesisEvent(all, 'shard-0', 'arn')) }));
+}
+
+/** A bucket of dead letters, a ledger, and a table of gaps. */
+class World {
+  readonly objects = new Map<string, Buffer>();
+  readonly entries = new Map<string, RedriveEntry>();
+  readonly table = new Map<string, Gap>();
+  readonly refused = new Set<string>();
+  notices = 0;
+  flushedUntilMs = 0;
+
+  readonly store = {
+    list: async (prefix: string, after: string | undefined, most: number) => {
+      const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > (after ?? ''));
+      const page = keys.sort().slice(0, Math.min(most, 2));
+      return {
+        objects: page.map((key) => ({ key, bytes: 0, modifiedMs: 0 })),
+        hasMore: page.length < keys.length,
+      };
+    },
+    read: async (key: string) => {
+      const body = this.objects.get(key);
+      return body && { body, metadata: { arrival: String(ARRIVED_MS) } };
+    },
+    delete: async (key: string) => void this.objects.delete(key),
+  };
+
+  readonly dependencies: GapDependencies = {
+    store: this.store,
+    ledger: {
+      entries: async () => new Map(this.entries),
+      put: async (key, entry) => void this.entries.set(key, entry),
+      delete: async (key) => void this.entries.delete(key),
+      progress: async () => ({
+        flushedUntilMs: this.flushedUntilMs,
+        watermarkMs: ARRIVED_MS,
+        notices: this.notices,
+      }),
+    },
+    gaps: {
+      read: async () => new Map(this.table),
+      put: async (key, gap) => void this.table.set(key, gap),
+      delete: async (key) => void this.table.delete(key),
+    },
+    hasTime: () => true,
+  };
+
+  redrive(prefix = 'aws/lambda/') {
+    const ingest = async (records: readonly { sequenceNumber: string }[]) => ({
+      failed: records.map(({ sequenceNumber }) => sequenceNumber).filter((n) => this.refused.has(n)),
+      quarantined: [],
+    });
+    return redrive({ ...this.dependencies, store: this.store, ingest }, prefix);
+  }
+}
+
+test('a dead letter is a gap until it has been ingested: in its partitions, from its first to its last sample', async () => {
+  const world = new World();
+  const a = recordOf('a', 'h1', [TIME_MS, TIME_MS + 60_000]);
+  const later = recordOf('a', 'h1', [TIME_MS + 120_000]);
+  const b = recordOf('b', 'h2', [TIME_MS + 5]);
+  world.objects.set('aws/lambda/1', deadLetter([a.data, Buffer.from('poison'), later.data, b.data]));
+  await keepGaps(world.dependencies, true);
+  const gap = world.table.get('aws/lambda/1')!;
+  expect(gap.sinceMs).toBe(ARRIVED_MS);
+  expect(gap.ranges).toEqual([
+    [a.ref.tenantId, a.ref.partition, TIME_MS, TIME_MS + 120_001],
+    [b.ref.tenantId, b.ref.partition, TIME_MS + 5, TIME_MS + 6],
+  ]);
+
+  const missing = (refs: (typeof a.ref)[], fromMs: number, toMs: number) =>
+    new KnownGaps(world.dependencies.gaps, () => 0).missingSince(refs, { fromMs, toMs });
+  expect(await missing([a.ref], TIME_MS + 120_000, TIME_MS + 200_000)).toBe(ARRIVED_MS);
+  expect(await missing([a.ref], TIME_MS + 120_001, TIME_MS + 200_000)).toBeUndefined();
+  expect(await missing([a.ref], TIME_MS - 1_000, TIME_MS)).toBeUndefined();
+  const other = { tenantId: a.ref.tenantId, partition: (a.ref.partition + 1) % 8 };
+  expect(await missing([other], 0, 2 * TIME_MS)).toBeUndefined();
+  expect(await missing([other, b.ref], 0, 2 * TIME_MS)).toBe(ARRIVED_MS);
+
+  await world.redrive();
+  await keepGaps(world.dependencies, false);
+  expect(world.table.size).toBe(0);
+});
+
+test('an object that was ingested in part and then refused stays a gap', async () => {
+  const world = new World();
+  // Two calls of the replayer: the first ingests its records, a store refuses those of the second.
+  const large = ['h1', 'h2'].flatMap((host) => [
+    recordOf('a', host, [TIME_MS]).data,
+    Buffer.alloc(2_000_000),
+  ]);
+  world.objects.set('aws/lambda/1', deadLetter(large));
+  world.refused.add('3');
+  await keepGaps(world.dependencies, true);
+  expect(await world.redrive()).toMatchObject({ failed: 1, records: 0 });
+  await keepGaps(world.dependencies, false);
+  expect([...world.table.keys()]).toEqual(['aws/lambda/1']);
+  world.refused.clear();
+  expect(await world.redrive()).toMatchObject({ failed: 0 });
+  await keepGaps(world.dependencies, false);
+  expect(world.table.size).toBe(0);
+});
+
+test('what a loss may have taken of a redriven object is a gap until it is ingested again, in quarantine too', async () => {
+  const world = new World();
+  world.objects.set('quarantine/shard-0/7', Buffer.from(recordOf('a', 'h1', [TIME_MS]).data));
+  await world.redrive('quarantine/');
+  await keepGaps(world.dependencies, false);
+  expect(world.table.size).toBe(0);
+  world.notices++;
+  world.refused.add('7');
+  await keepGaps(world.dependencies, false);
+  expect([...world.table.keys()]).toEqual(['quarantine/shard-0/7']);
+  // An object that is removed without a redrive takes its gap along.
+  world.objects.clear();
+  world.entries.clear();
+  await keepGaps(world.dependencies, false);
+  expect(world.table.size).toBe(0);
+});
+
+test('of many dead letters, each step records those that it has time for; a malformed one is no gap', async () => {
+  const world = new World();
+  for (const n of [1, 2, 3, 4, 5])
+    world.objects.set(`aws/lambda/${n}`, deadLetter([recordOf('a', `h${n}`, [TIME_MS]).data]));
+  let left = 3;
+  await keepGaps({ ...world.dependencies, hasTime: () => left-- > 0 }, true);
+  expect(world.table.size).toBe(3);
+  await keepGaps(world.dependencies, false);
+  expect(world.table.size).toBe(5);
+  expect(gapOf('aws/lambda/x', Buffer.from('malformed'), {})).toEqual({ sinceMs: 0, ranges: [] });
+});
+
+test('readers ask the table again after ten seconds, and at once after a failure', async () => {
+  let nowMs = 0;
+  let reads = 0;
+  const gaps = new KnownGaps(
+    {
+      read: async () => {
+        if (++reads === 1) throw new Error('no answer');
+        return new Map();
+      },
+    },
+    () => nowMs,
+  );
+  const ask = () => gaps.missingSince([], { fromMs: 0, toMs: 1 });
+  await expect(ask()).rejects.toThrow('no answer');
+  await Promise.all([ask(), ask()]);
+  nowMs = 9_999;
+  await ask();
+  expect(reads).toBe(2);
+  nowMs = 10_000;
+  await ask();
+  expect(reads).toBe(3);
+});
