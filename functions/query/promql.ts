@@ -73,7 +73,7 @@ async function respondToQuery(
   const startedMs = performance.now();
   const usedUnits = wantsExplanation ? countUnits() : undefined;
   const result = await withTimeout(budgetMs, run(store, options)).catch((error: unknown) => {
-    budget.stop(error);
+    store.stop(error);
     throw error;
   });
   const totalMs = performance.now() - startedMs;

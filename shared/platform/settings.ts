@@ -198,7 +198,10 @@ export const settingsSchema = z
     maxQuerySeries: count(50_000, 1, 1_000_000),
     /** Maximum number of sources that one PromQL query may select. */
     maxQuerySources: count(10_000, 1, 100_000),
-    /** Maximum number of samples that one PromQL query may select. A sample takes about 20 bytes of memory. */
+    /**
+     * Maximum number of samples that one PromQL query may read at once. A sample takes about 20 bytes of memory. A query
+     * that is evaluated in parts reads each part after the last one.
+     */
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** Maximum duration of one query, in seconds. The API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),

@@ -13,6 +13,17 @@ export class PromqlError extends Error {
   }
 }
 
+/** A query whose vectors would not fit in memory. Fewer steps at a time may fit. */
+export class TooManyValuesError extends PromqlError {
+  /** @param maxValues the limit */
+  constructor(maxValues: number) {
+    super(
+      'execution',
+      `the query needs more than ${maxValues} values in memory (series times steps); ask for fewer series or a longer step`,
+    );
+  }
+}
+
 /**
  * An expression that is not valid PromQL, or whose types do not match. The message starts with line and
  * column: `1:4: parse error: ...`.

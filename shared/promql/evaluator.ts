@@ -64,6 +64,11 @@ const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_t
 /** Evaluates expressions over samples that have already been read. */
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
+  /**
+   * Whether the evaluation looked for series with the same labels at different steps, which are an error. So steps
+   * that were not evaluated matter, too.
+   */
+  needsAllSteps = false;
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
@@ -458,7 +463,9 @@ export class Evaluator {
       rows.end(KEEPS_NAME.has(func.name) ? samples.labels : withoutName(samples.labels), isEmpty);
     }
     const output = rows.vectors();
-    return func.name === 'absent_over_time' || stayDistinct(series) ? output : requireDistinctLabels(output);
+    if (func.name === 'absent_over_time' || stayDistinct(series)) return output;
+    this.needsAllSteps = true;
+    return requireDistinctLabels(output);
   }
 
   private checkCounter(labels: Labels, at: Expr): void {

@@ -69,6 +69,8 @@ export function subquerySteps(
 export interface PlannedSelect {
   readonly selector: Selector;
   readonly range: TimeRange;
+  /** Number of steps at which the selector, or the function of its windows, is evaluated. */
+  readonly steps: number;
   /** The grains that may replace samples. */
   readonly grains?: RequestedGrains;
   /** The reason why the selector reads rollups or samples, for `explain=1`. */
@@ -111,7 +113,7 @@ function planSelect(
 ): PlannedSelect {
   const { rollups, lookbackMs } = context;
   const range = rangeOf(selector, windowMs ?? lookbackMs, steps, context);
-  const samples = (why: string) => ({ selector, range, why });
+  const samples = (why: string) => ({ selector, range, steps: steps.count, why });
   if (rollups === undefined) return samples('the stage stores no rollups');
   if (use === undefined) return samples('this use of the selector needs samples');
   const { grainsMs, widenedMs, leastRangeMs } = rollups;
@@ -123,7 +125,7 @@ function planSelect(
     const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
       'all windows begin and end at multiples of the grain, so rollups give the same answer as samples';
-    return { selector, range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' }, why };
+    return { ...samples(why), range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' } };
   }
   if (widenedMs === undefined)
     return samples(
@@ -132,13 +134,12 @@ function planSelect(
         : 'the start, the step or the windows are not multiples of an hour',
     );
   return {
-    selector,
+    ...samples('max_source_resolution allows them'),
     range: {
       fromMs: grainStartMs(range.fromMs - 1, widenedMs),
       toMs: grainEndMs(range.toMs - 1, widenedMs),
     },
     grains: { grainMs: widenedMs, use, windows: 'widened' },
-    why: 'max_source_resolution allows them',
   };
 }
 

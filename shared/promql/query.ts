@@ -1,9 +1,12 @@
-import type { Labels } from '../model/labels';
+import { concat } from '../model/columns';
+import { type Labels, labelsKey } from '../model/labels';
 import type { TimeRange } from '../model/selection';
-import { PromqlError } from './errors';
+import { SharedTimes } from '../model/shared-times';
+import { PromqlError, TooManyValuesError } from './errors';
 import { Evaluator, Remarks, type SampleCounts, timesOf } from './evaluator';
 import { UnprovenSumError } from './grains';
 import { parsePromql } from './parser';
+import { evaluateInParts, IndivisibleError } from './parts';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { RequestedGrains, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
@@ -13,9 +16,12 @@ import type { LiveSamples } from './window-functions';
 export interface QueryLimits {
   /** Maximum number of series that all selectors together may match. */
   readonly maxSeries: number;
-  /** Maximum number of samples that all selectors together may read. */
+  /** Maximum number of samples that all selectors together may read for one part of the steps. */
   readonly maxSamples: number;
-  /** Maximum number of values in intermediate vectors at one time. */
+  /**
+   * Maximum number of values in intermediate vectors at one time. A range query that needs more is evaluated in parts,
+   * some of its steps at a time.
+   */
   readonly maxValues: number;
 }
 
@@ -104,6 +110,17 @@ export async function rangeQuery(
   return evaluate(store, text, expr, range, options, false);
 }
 
+/** An expression, and all that its evaluation needs apart from the steps. */
+interface Evaluation {
+  readonly store: SampleStore;
+  readonly text: string;
+  readonly expr: Expr;
+  readonly context: QueryContext;
+  readonly limits: QueryLimits;
+  readonly isLate: () => boolean;
+  readonly isInstant: boolean;
+}
+
 async function evaluate(
   store: SampleStore,
   text: string,
@@ -128,37 +145,96 @@ async function evaluate(
     subqueryStepMs,
     rollups,
   };
+  const evaluation = { store, text, expr, context, limits, isLate, isInstant };
   try {
-    return await evaluateWith(store, text, expr, steps, context, limits, isLate, isInstant);
+    const parts = await evaluateInParts(
+      steps,
+      async (part) => {
+        const isPart = part.count < steps.count;
+        if (isPart) store.release?.();
+        return evaluatePart(evaluation, part, isPart);
+      },
+      valuesOf,
+      limits.maxValues,
+    );
+    return joinParts(parts);
   } catch (error) {
-    if (!(error instanceof UnprovenSumError)) throw error;
-    const onSamples = { ...context, rollups: rollups && { ...rollups, grainsMs: [] } };
-    return await evaluateWith(store, text, expr, steps, onSamples, limits, isLate, isInstant);
+    if (!(error instanceof IndivisibleError)) throw error;
+    store.release?.();
+    return evaluateSteps(evaluation, steps);
   }
 }
 
-async function evaluateWith(
-  store: SampleStore,
-  text: string,
-  expr: Expr,
+/**
+ * Evaluates some of the steps. If there are several, refuses them before samples are read if their vectors may not fit
+ * in memory.
+ *
+ * @throws {TooManyValuesError}
+ * @throws {IndivisibleError} if these are not all steps, and the result depends on the others
+ */
+async function evaluatePart(evaluation: Evaluation, steps: Steps, isPart: boolean): Promise<QueryResult> {
+  const isDivisible = steps.count > 1;
+  try {
+    return await evaluateSteps(evaluation, steps, isDivisible, isPart);
+  } catch (error) {
+    if (!(error instanceof UnprovenSumError)) throw error;
+    const { rollups } = evaluation.context;
+    const context = { ...evaluation.context, rollups: rollups && { ...rollups, grainsMs: [] } };
+    return await evaluateSteps({ ...evaluation, context }, steps, isDivisible, isPart);
+  }
+}
+
+async function evaluateSteps(
+  { store, text, expr, context, limits, isLate, isInstant }: Evaluation,
   steps: Steps,
-  context: QueryContext,
-  limits: QueryLimits,
-  isLate: () => boolean,
-  isInstant: boolean,
+  isDivisible = false,
+  isPart = false,
 ): Promise<QueryResult> {
   const planned = planSelects(expr, steps, context);
-  const fetched = await fetchAll(store, planned, limits);
+  const fetched = await fetchAll(store, planned, limits, isDivisible);
   const remarks = new Remarks(positionsIn(text));
   const budget = new Budget(limits.maxValues, isLate);
   const evaluator = new Evaluator(fetched.of, widenedIn(planned), context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
+  if (isPart && evaluator.needsAllSteps) throw new IndivisibleError();
   return {
     value,
     warnings: [...fetched.warnings, ...remarks.warnings],
     infos: [...remarks.infos],
     samples: fetched.samples,
     counts: { ...evaluator.counts, peak: budget.peakValues },
+  };
+}
+
+function valuesOf({ value }: QueryResult): number {
+  return value.type === 'matrix' ? value.series.reduce((sum, { values }) => sum + values.length, 0) : 0;
+}
+
+/** Joins the results of a range query's parts, which follow each other in time. */
+function joinParts(parts: readonly QueryResult[]): QueryResult {
+  const [first, ...others] = parts as [QueryResult, ...QueryResult[]];
+  if (others.length === 0) return first;
+  const all = parts.flatMap(({ value }) => (value.type === 'matrix' ? value.series : []));
+  const times = new SharedTimes();
+  const series = Array.from(
+    Map.groupBy(all, ({ labels }) => labelsKey(labels)).values(),
+    (own): ResultSeries => ({
+      labels: own[0]!.labels,
+      timestamps: times.join(own.map(({ timestamps }) => timestamps)),
+      values: concat(own.map(({ values }) => values)),
+    }),
+  );
+  const sum = (count: (part: QueryResult) => number) => parts.reduce((total, part) => total + count(part), 0);
+  return {
+    value: { type: 'matrix', series: sortByLabels(series) },
+    warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
+    infos: [...new Set(parts.flatMap(({ infos }) => infos))],
+    samples: sum(({ samples }) => samples),
+    counts: {
+      queryable: sum(({ counts }) => counts.queryable),
+      read: sum(({ counts }) => counts.read),
+      peak: Math.max(...parts.map(({ counts }) => counts.peak)),
+    },
   };
 }
 
@@ -243,19 +319,31 @@ interface Fetched {
   readonly samples: number;
 }
 
-/** Reads all selectors together. Selectors with the same matchers share a read if their ranges overlap or touch. */
+/**
+ * Reads all selectors together. Selectors with the same matchers share a read if their ranges overlap or touch.
+ *
+ * @param isDivisible whether to refuse the read before samples are read, if the vectors of all selectors may not fit in
+ *   memory together
+ * @throws {TooManyValuesError}
+ */
 async function fetchAll(
   store: SampleStore,
   planned: readonly PlannedSelect[],
   limits: QueryLimits,
+  isDivisible: boolean,
 ): Promise<Fetched> {
   const reads = mergeReads(planned);
-  let [series, samples] = [0, 0];
+  let [series, samples, values] = [0, 0, 0];
   const warnings = new Set<string>();
   const of = new Map<Selector, readonly SampleColumns[]>();
   await Promise.all(
-    reads.map(async ({ selectors, range, grains, why }) => {
-      const selected = await store.select(selectors[0]!.matchers, range, grains, why);
+    reads.map(async ({ selectors, range, grains, why, steps }) => {
+      const admit = (found: number) => {
+        values += found * steps;
+        if (values > limits.maxValues) throw new TooManyValuesError(limits.maxValues);
+      };
+      const { matchers } = selectors[0]!;
+      const selected = await store.select(matchers, range, grains, why, isDivisible ? admit : undefined);
       for (const warning of selected.warnings) warnings.add(warning);
       series += selected.series.length;
       for (const { timestamps } of selected.series) samples += timestamps.length;
@@ -279,6 +367,8 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
+  /** Number of values that the selectors make of each series. */
+  steps: number;
   readonly grains?: RequestedGrains | undefined;
   readonly why: string;
 }
@@ -289,7 +379,7 @@ function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const ordered = [...planned].sort(
     (a, b) => Number(a.grains !== undefined) - Number(b.grains !== undefined),
   );
-  for (const { selector, range, grains, why } of ordered) {
+  for (const { selector, range, steps, grains, why } of ordered) {
     const key = JSON.stringify([selector.matchers, grains]);
     const ofSamples = grains?.windows === 'exact' ? JSON.stringify([selector.matchers, undefined]) : key;
     const shared = reads.find(
@@ -297,9 +387,10 @@ function mergeReads(planned: readonly PlannedSelect[]): Read[] {
         (read.key === ofSamples && read.range.fromMs <= range.fromMs && range.toMs <= read.range.toMs) ||
         (read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs),
     );
-    if (shared === undefined) reads.push({ key, selectors: [selector], range, grains, why });
+    if (shared === undefined) reads.push({ key, selectors: [selector], range, steps, grains, why });
     else {
       shared.selectors.push(selector);
+      shared.steps += steps;
       shared.range = {
         fromMs: Math.min(shared.range.fromMs, range.fromMs),
         toMs: Math.max(shared.range.toMs, range.toMs),

@@ -61,13 +61,22 @@ export interface SampleStore {
    * @param grains lets the store return points instead of samples. Given only if the query allows rollups
    *   ({@link QueryOptions.rollups})
    * @param why the reason why `grains` are given or not, for `explain=1`
+   * @param admit the store may call it with the number of series that it found, before it reads their samples. If
+   *   `admit` throws, the store reads nothing
    */
   select(
     matchers: readonly Matcher[],
     range: TimeRange,
     grains?: RequestedGrains,
     why?: string,
+    admit?: (series: number) => void,
   ): Promise<SelectedSamples>;
+
+  /**
+   * Tells the store that all samples of earlier selections have been freed, so its limits count from 0 again. Call it
+   * only after these selections have ended or failed.
+   */
+  release?(): void;
 }
 
 export interface SelectedSamples {

@@ -1,5 +1,5 @@
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
-import { PromqlError } from './errors';
+import { PromqlError, TooManyValuesError } from './errors';
 
 /** Times at which an expression is evaluated: `startMs`, then every `stepMs`, in ms. */
 export interface Steps {
@@ -54,11 +54,7 @@ export class Budget {
   hold(count: number): void {
     this.liveValues += count;
     this.peakValues = Math.max(this.peakValues, this.liveValues);
-    if (this.liveValues > this.maxValues)
-      throw new PromqlError(
-        'execution',
-        `the query needs more than ${this.maxValues} values in memory (series times steps); ask for fewer series or a longer step`,
-      );
+    if (this.liveValues > this.maxValues) throw new TooManyValuesError(this.maxValues);
   }
 
   /**

@@ -25,6 +25,11 @@ export class ReadBudget {
     readonly isLate: () => boolean = () => false,
   ) {}
 
+  /** Returns a budget with the same limits and the same time, of which nothing has been taken. */
+  renewed(): ReadBudget {
+    return new ReadBudget(this.limits, this.isLate);
+  }
+
   /** Aborted with the error of the first read that fails. */
   get signal(): AbortSignal {
     return this.controller.signal;

@@ -34,6 +34,8 @@ export interface SelectDependencies extends ReadDependencies {
 export interface SelectHints extends Pick<ReadOptions, 'allowsMissing' | 'grains'> {
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
+  /** Called with the number of series before their samples are read. May throw to prevent the read. */
+  readonly admit?: ((series: number) => void) | undefined;
 }
 
 /** A source's samples. */
@@ -109,11 +111,10 @@ export class Querier {
       source === undefined
         ? await this.findIndexed(matchers, range, budget)
         : await this.findOf(source, matchers, budget);
-    budget.takeSeries(
-      sources.reduce((sum, { series }) => sum + series.length, 0),
-      matchers,
-    );
-    const { grains, allowsMissing } = hints;
+    const count = sources.reduce((sum, { series }) => sum + series.length, 0);
+    budget.takeSeries(count, matchers);
+    const { grains, allowsMissing, admit } = hints;
+    admit?.(count);
     const readings = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
     return {
       blocks: readings.map(({ block, points }, i) => ({

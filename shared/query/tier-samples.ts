@@ -29,7 +29,7 @@ export class TierSamples implements SampleStore {
     private readonly querier: Pick<Querier, 'select'>,
     private readonly retentionMs: number,
     private readonly nowMs: number,
-    private readonly budget: ReadBudget,
+    private budget: ReadBudget,
     /**
      * Advice for a query that reads too many samples. It is appended to the error message, and begins with a semicolon.
      */
@@ -43,14 +43,25 @@ export class TierSamples implements SampleStore {
     return Math.max(startedMs, this.lastReadMs);
   }
 
+  /** Stops all reads. */
+  stop(reason: unknown): void {
+    this.budget.stop(reason);
+  }
+
+  /** Lets the next selections read as many series and samples as if they were the first. The time goes on. */
+  release(): void {
+    this.budget = this.budget.renewed();
+  }
+
   async select(
     matchers: readonly Matcher[],
     range: TimeRange,
     grains?: RequestedGrains,
     why = '',
+    admit?: (series: number) => void,
   ): Promise<SelectedSamples> {
     try {
-      return await this.selectWithin(matchers, range, grains, why);
+      return await this.selectWithin(matchers, range, grains, why, admit);
     } finally {
       this.lastReadMs = performance.now();
     }
@@ -61,6 +72,7 @@ export class TierSamples implements SampleStore {
     range: TimeRange,
     grains: RequestedGrains | undefined,
     why: string,
+    admit: ((series: number) => void) | undefined,
   ): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
@@ -72,6 +84,7 @@ export class TierSamples implements SampleStore {
           allowsMissing: true,
           budget: this.budget,
           grains,
+          admit,
         },
       );
       if (blocks.length > 0) {

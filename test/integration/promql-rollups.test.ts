@@ -158,6 +158,25 @@ describe('PromQL over rollups', () => {
     // Memory has a sixth day of 144 samples.
     await expect(textsOf(storeOf(100), query, widened)).rejects.toThrow('an estimated 144 samples or more');
   });
+
+  test('a query whose values do not fit reads two parts of its range, and each part may read the limit of samples', async () => {
+    // Two hosts at 145 steps are 290 values.
+    const query = 'sum(last_over_time(m0[1h]))';
+    const inParts = { ...widened, limits: { ...limits, maxValues: 225 } };
+    const manifestDays = jest.spyOn(tiers.manifest, 'days');
+    const whole = await textsOf(storeOf(1_000_000), query, widened);
+    const ofWhole = manifestDays.mock.calls.length;
+    const store = storeOf(900);
+    expect(await textsOf(store, query, inParts)).toEqual(whole);
+    // The read that was refused asked for nothing beyond the index.
+    expect(manifestDays).toHaveBeenCalledTimes(3 * ofWhole);
+    manifestDays.mockRestore();
+    expect(store.readings).toHaveLength(2);
+    const samples = store.readings.map(
+      ({ tiers: { hot, warm, cold } }) => hot.samples + warm.samples + cold.samples,
+    );
+    expect(samples[0]! + samples[1]!).toBeGreaterThan(900);
+  });
 });
 
 describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
