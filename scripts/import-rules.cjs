@@ -106,7 +106,7 @@ module.exports = {
       {
         path: '^(functions|scripts|test|shared)/',
         pathNot:
-          '^shared/(platform/(names|settings)|http/(routes|openapi)|model/duration|protocol/post-memory)\\.ts$',
+          '^shared/(platform/(names|settings)|http/(routes|openapi)|model/duration|compose/post-memory)\\.ts$',
       },
     ),
     rule(

@@ -1,8 +1,8 @@
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import { POST_MEMORY } from '../../shared/compose/post-memory';
 import { ENV } from '../../shared/platform/names';
-import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import { ownMetric } from '../monitoring/metrics';
 import type { Graph, Monitored } from '../monitoring/monitored';
 import { ITEM_ACTIONS } from '../stores/tables';

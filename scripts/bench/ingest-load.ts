@@ -1,8 +1,8 @@
 /** Processes that post a load, for `bench ingest` and during flushes. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { POST_MEMORY } from '../../shared/compose/post-memory';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
-import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import type { Frame } from './frame/frame';
 import { Worker } from './frame/worker';
 import type { IngestTask, Round, Way } from './workers/ingest';

@@ -48,7 +48,7 @@ function ageText(ms: number): string {
 /** Maximum number of labels of a series. */
 export const MAX_LABELS = 256;
 
-/** A request exceeds a bound of post-memory.ts. The message names the exceeded bound. */
+/** A request exceeds a bound of body-bounds.ts. The message names the exceeded bound. */
 export class RequestTooLargeError extends Error {
   override readonly name = 'RequestTooLargeError';
 }

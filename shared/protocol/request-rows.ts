@@ -1,6 +1,6 @@
 import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { MAX_LABEL_BYTES, MAX_ROWS, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
+import { MAX_LABEL_BYTES, MAX_ROWS, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
 
 /**
  * Number of bytes that a label counts for, in addition to its name and value. They account for the memory and time that

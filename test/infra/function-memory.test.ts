@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { POST_MEMORY } from '../../shared/compose/post-memory';
 import { CACHES } from '../../shared/model/cache-budgets';
-import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import { synthesize } from './synthesize';
 
 const root = join(__dirname, '..', '..');
@@ -43,7 +43,7 @@ const functions = readdirSync(join(root, 'functions'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-test('each function has enough memory for its full caches together with its worst request; post has the caches that post-memory.ts lists', async () => {
+test('each function has enough memory for its full caches together with its worst request; post has the caches that compose/post-memory.ts lists', async () => {
   const { stateless } = synthesize();
   const memory = new Map(
     stateless

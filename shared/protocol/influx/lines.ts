@@ -1,5 +1,5 @@
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { MAX_LABEL_BYTES, MAX_LINES, MAX_SAMPLES } from '../post-memory';
+import { MAX_LABEL_BYTES, MAX_LINES, MAX_SAMPLES } from '../body-bounds';
 import type { OutOfTime, Protocol } from '../protocol';
 import { RequestRows, type Row, TOO_MANY_SETS } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';

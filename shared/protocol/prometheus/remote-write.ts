@@ -2,7 +2,7 @@ import type { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
 import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { MAX_LABEL_BYTES } from '../post-memory';
+import { MAX_LABEL_BYTES } from '../body-bounds';
 import { type OutOfTime, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../../../shared/model/bytes';
+import { MAX_SOURCES } from '../../../shared/protocol/body-bounds';
 import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
-import { MAX_SOURCES } from '../../../shared/protocol/post-memory';
 import { MAX_SAMPLES, MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
 
 /** The time at which the bodies are taken. Samples of this time are accepted. */
