@@ -10,8 +10,8 @@ export interface CacheOptions {
 }
 
 /**
- * A cache with strings as keys. It bounds the estimated bytes of its entries, and counts hits and misses. It is written
- * by hand because no library evicts like this:
+ * A cache with strings as keys. It bounds the estimated bytes of its entries. It is written by hand because no library
+ * evicts like this:
  *
  * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If slightly more
  *   entries are needed than fit, the least recently used entry is always the one that is needed next, so an LRU cache
@@ -20,8 +20,6 @@ export interface CacheOptions {
  *   the memory. An owner that uses less never loses an entry to another owner.
  */
 export class Cache<Value> {
-  hits = 0;
-  misses = 0;
   private readonly owners = new Map<string, OwnEntries<Value>>();
   private usedBytes = 0;
   private draws = 1;
@@ -46,11 +44,9 @@ export class Cache<Value> {
     const own = this.owners.get(owner);
     const entry = own?.byKey.get(key);
     if (entry === undefined || (entry.endMs !== Infinity && entry.endMs < performance.now())) {
-      this.misses++;
       if (entry !== undefined) this.remove(owner, own!, entry);
       return undefined;
     }
-    this.hits++;
     return entry.value;
   }
 
