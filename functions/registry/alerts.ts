@@ -92,7 +92,8 @@ export const alertHandlers: RouteHandlers = {
       const { id, memo, last } = value;
       if (last === undefined) continue;
       ofChecks.push({
-        ...{ monitorId: id, status: last.status },
+        monitorId: id,
+        status: last.status,
         detail: { type: 'check', message: last.message, memo },
       });
     }

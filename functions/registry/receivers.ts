@@ -74,14 +74,17 @@ async function listUndelivered(tenant: Tenant) {
   return reply(200, {
     batches: items.map(({ attempts, refused, batch }) => ({
       ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),
-      ...{ attempts, reasons: refused, evaluatedAt: new Date(batch.tickMs).toISOString() },
+      attempts,
+      reasons: refused,
+      evaluatedAt: new Date(batch.tickMs).toISOString(),
     })),
   });
 }
 
 function batchView({ namespace, group, notifications }: NotificationBatch) {
   const alerts = notifications.map(({ id, state, labels }) => ({
-    ...{ id, status: state },
+    id,
+    status: state,
     labels: Object.fromEntries(labels),
   }));
   return { namespace, group, alerts };

@@ -41,7 +41,11 @@ export async function forward(
   agent: Agent,
 ): Promise<WholeAnswer> {
   const sent = request({
-    ...{ hostname, port, method, path, agent },
+    hostname,
+    port,
+    method,
+    path,
+    agent,
     headers: { ...forwarded(headers), host, 'content-length': body.length },
   });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -137,8 +137,16 @@ export async function lookAtAccount(names: {
       }),
     ]);
     return {
-      ...{ identity, region, bootstrapVersion, stacks, functions, concurrency },
-      ...{ shards, gatewayEndpoints, cacheNodes, linkedRoles },
+      identity,
+      region,
+      bootstrapVersion,
+      stacks,
+      functions,
+      concurrency,
+      shards,
+      gatewayEndpoints,
+      cacheNodes,
+      linkedRoles,
       ...('untold' in vpcs ? { vpcs, ranges: vpcs } : { vpcs: vpcs.quota, ranges: vpcs.ranges }),
     };
   } finally {

@@ -23,7 +23,10 @@ export async function withCommandKey<T>(
   work: (key: string) => Promise<T>,
 ): Promise<T> {
   const creating = functions.invoke<CreatedKey>('operator', {
-    ...{ command: 'keys create', tenant, rights, isOfCommand: true },
+    command: 'keys create',
+    tenant,
+    rights,
+    isOfCommand: true,
     expiresAt: Date.now() + lifetimeMs,
   });
   const revoke = async () => {

@@ -177,8 +177,12 @@ async function archiveSample(
   await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
   const { archived } = await archive(functions, { before: todayMs, purge: false }, progress);
   const { cold } = await functions.invoke<{ cold: TierPlaces }>('operator', {
-    ...{ command: 'where', tenant: SMOKE_TENANT, host: hostId, name: ARCHIVED_METRIC },
-    ...{ from: timestamp, to: timestamp + 60_000 },
+    command: 'where',
+    tenant: SMOKE_TENANT,
+    host: hostId,
+    name: ARCHIVED_METRIC,
+    from: timestamp,
+    to: timestamp + 60_000,
   });
   if (cold.samples === 0)
     throw new OperatorError('no archive object in the bucket has a sample from yesterday');

@@ -91,7 +91,10 @@ async function load(
   const reads = invocation.readsOf(tenant);
   expectReads(reads, ruleGroup, plan);
   const options: AdvanceOptions = {
-    ...{ id, reads, query: invocation.queryOf(tenant), hasTime: invocation.hasTime },
+    id,
+    reads,
+    query: invocation.queryOf(tenant),
+    hasTime: invocation.hasTime,
     maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
     telling: () => tellingOf(tenant),
     clock: () => performance.now(),
@@ -102,7 +105,13 @@ async function load(
     const { ticks, skipped, hasMore, series, isLate } = advanced;
     const { rules, tickMs } = advanced.state;
     return encodeOutcome({
-      ...{ afterMs: state?.tickMs, tickMs, state: advanced.state, series, ticks, skipped, hasMore },
+      afterMs: state?.tickMs,
+      tickMs,
+      state: advanced.state,
+      series,
+      ticks,
+      skipped,
+      hasMore,
       batches: batchesOf(tenant, stored, { ...advanced.state, isLate }, advanced.notifications),
       failing: rules.filter(({ lastError }) => lastError !== undefined).length,
     });
@@ -115,9 +124,15 @@ function endRemoved(tenant: Tenant, id: string, state: RuleGroupState, nowMs: nu
   const { series, notifications } = endRuleGroup(state, id, nowMs);
   const about = { ...state, tickMs: nowMs, isLate: false };
   return encodeOutcome({
-    ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series },
+    afterMs: state.tickMs,
+    tickMs: state.tickMs,
+    state: undefined,
+    series,
     batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
-    ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },
+    ticks: 0,
+    skipped: 0,
+    failing: 0,
+    hasMore: false,
   });
 }
 

@@ -49,7 +49,10 @@ export async function writeResults(
   if (beyond + invalid + tooOld + tooNew + dropped.beyond > 0)
     log.warn('samples of rules were dropped', {
       tenant: tenant.name,
-      ...{ beyond, invalid, tooOld, tooNew },
+      beyond,
+      invalid,
+      tooOld,
+      tooNew,
       reasons,
     });
   await meter.exchange(tenant);

@@ -67,7 +67,12 @@ export interface RolledGroup {
 
 const NONE = new Float64Array(0);
 export const NO_GRAINS: RolledSeries = {
-  ...{ starts: NONE, counts: NONE, firsts: NONE, lasts: NONE, restFirsts: NONE, inexact: NONE },
+  starts: NONE,
+  counts: NONE,
+  firsts: NONE,
+  lasts: NONE,
+  restFirsts: NONE,
+  inexact: NONE,
   values: { sum: NONE, min: NONE, max: NONE, first: NONE, last: NONE },
   extras: {},
 };

@@ -99,9 +99,15 @@ export async function advanceMonitor(
     ...(lastError !== undefined && { lastError }),
   };
   return encodeOutcome({
-    ...{ afterMs: state?.tickMs, tickMs, state: next, series },
+    afterMs: state?.tickMs,
+    tickMs,
+    state: next,
+    series,
     batches: batchesOf(tenant, monitor.id, tickMs, events),
-    ...{ ticks: 1, skipped: 0, failing: lastError === undefined ? 0 : 1, hasMore: false },
+    ticks: 1,
+    skipped: 0,
+    failing: lastError === undefined ? 0 : 1,
+    hasMore: false,
   });
 }
 
@@ -180,9 +186,15 @@ export function removeMonitor(
         ],
   );
   return encodeOutcome({
-    ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series: [] },
+    afterMs: state.tickMs,
+    tickMs: state.tickMs,
+    state: undefined,
+    series: [],
     batches: batchesOf(tenant, monitor.id, nowMs, events),
-    ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },
+    ticks: 0,
+    skipped: 0,
+    failing: 0,
+    hasMore: false,
   });
 }
 
@@ -193,6 +205,9 @@ function batchesOf(
   events: readonly AlertEvent[],
 ): AlertBatch[] {
   return slicesOf(events, batchSize(events.length, 1)).map((slice) => ({
-    ...{ tenant: name, tickMs, monitorId, events: slice },
+    tenant: name,
+    tickMs,
+    monitorId,
+    events: slice,
   }));
 }

@@ -129,7 +129,9 @@ export class AlertStore {
   ): Promise<Page<AlertLog>> {
     const found = await firstOf(
       this.logs.list(tenantId, {
-        ...{ prefix: logPrefix(id), isDescending: true, page: limit + 1 },
+        prefix: logPrefix(id),
+        isDescending: true,
+        page: limit + 1,
         ...(after !== undefined && { after }),
       }),
       limit + 1,
@@ -160,7 +162,9 @@ function recordOf(event: AlertEvent): AlertRecord {
   const { monitorId, type, hostId, series } = subject;
   return {
     id: alert.id,
-    ...{ status, monitorId, type },
+    status,
+    monitorId,
+    type,
     ...(hostId !== undefined && { hostId }),
     ...(series !== undefined && { series }),
     ...(value !== undefined && Number.isFinite(value) && { value }),
@@ -185,7 +189,10 @@ function logOf({ alert, atMs, status, trigger, value, message, subject }: AlertE
   const { monitorId, type, memo } = subject;
   return {
     id: `${logPrefix(alert.id)}${String(atMs).padStart(15, '0')}`,
-    ...{ createdAt: seconds(atMs), status, trigger, monitorId },
+    createdAt: seconds(atMs),
+    status,
+    trigger,
+    monitorId,
     targetValue: value !== undefined && Number.isFinite(value) ? value : null,
     statusDetail: type === 'check' ? { type, detail: { message: message ?? '', memo } } : null,
   };

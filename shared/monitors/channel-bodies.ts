@@ -64,7 +64,9 @@ function hostView({ id, name, status, memo, roles }: SubjectHost, origin: Origin
     name,
     url: `${origin.externalUrl}/hosts?host=${id}`,
     type: 'unknown',
-    ...{ status, memo, isRetired: false },
+    status,
+    memo,
+    isRetired: false,
     roles: Object.entries(roles).flatMap(([service, names]) =>
       names.map((role) => roleView(service, role, origin)),
     ),
@@ -83,7 +85,10 @@ function roleView(service: string, role: string, { externalUrl }: Origin) {
 
 function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) {
   return {
-    ...{ id, memo, name, orgId: origin.organization },
+    id,
+    memo,
+    name,
+    orgId: origin.organization,
     roles: roles.map((role) => roleView(name, role, origin)),
   };
 }

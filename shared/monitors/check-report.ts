@@ -92,7 +92,9 @@ export function advanceCheck(
     id: `${tenantId} ${check.id}`,
     maxCheckAttempts,
     ...(notificationInterval !== undefined && { repeatMs: notificationInterval * 60_000 }),
-    ...{ nowMs, isDown, opensAfterDowntime: false },
+    nowMs,
+    isDown,
+    opensAfterDowntime: false,
   };
   // Attempts count as consecutive only if the reports are no further apart than this.
   const isContinued = before?.alert !== undefined || sampleMs - (before?.sampleMs ?? sampleMs) <= MAX_AGE_MS;

@@ -75,7 +75,11 @@ async function closeOfMonitor(
     const batch: AlertBatch = { tenant: tenant.name, tickMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
     const isCommitted = await stores.evaluatorStore.commit({
-      ...{ tenantId: tenant.id, kind: 'monitor', task: monitorId, afterMs: state.tickMs, tickMs },
+      tenantId: tenant.id,
+      kind: 'monitor',
+      task: monitorId,
+      afterMs: state.tickMs,
+      tickMs,
       state: encodeJson({ ...state, tickMs, tracks }),
       batches: [encodeJson(batch)],
     });

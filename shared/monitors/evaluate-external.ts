@@ -98,8 +98,14 @@ function requestOf(monitor: MonitorOf<'external'>): ProbeRequest {
   const { url, method, headers, requestBody, containsString } = monitor;
   const { skipCertificateVerification, followRedirect, dualstack } = monitor;
   return {
-    ...{ url, method, headers, requestBody, containsString },
-    ...{ skipCertificateVerification, followRedirect, dualstack },
+    url,
+    method,
+    headers,
+    requestBody,
+    containsString,
+    skipCertificateVerification,
+    followRedirect,
+    dualstack,
   };
 }
 

@@ -78,7 +78,12 @@ async function follow(
   let certificateEndsMs: number | undefined;
   for (let redirects = 0; ; redirects++) {
     const answer = await exchangeOutside({
-      ...{ url, method, headers, signal, allowsPrivate, maxBytes: MAX_PROBED_BYTES },
+      url,
+      method,
+      headers,
+      signal,
+      allowsPrivate,
+      maxBytes: MAX_PROBED_BYTES,
       ...(body !== undefined && { body }),
       family: FAMILY[request.dualstack ?? 'ipv4'],
       verifiesCertificate: request.skipCertificateVerification !== true,

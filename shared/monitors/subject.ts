@@ -20,7 +20,10 @@ export interface SubjectSources {
  */
 export function subjectOf(monitor: Monitor, key: string, { hosts, services }: SubjectSources): AlertSubject {
   const common = {
-    ...{ type: monitor.type, monitorId: monitor.id, monitorName: nameOf(monitor), memo: monitor.memo ?? '' },
+    type: monitor.type,
+    monitorId: monitor.id,
+    monitorName: nameOf(monitor),
+    memo: monitor.memo ?? '',
     services: [],
   };
   switch (monitor.type) {
@@ -29,14 +32,17 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
       return { ...common, ...hostPart(key, hosts.get(key)) };
     case 'host':
       return {
-        ...{ ...common, metricLabel: monitor.metric, duration: monitor.duration },
+        ...common,
+        metricLabel: monitor.metric,
+        duration: monitor.duration,
         ...thresholdsOf(monitor),
         ...hostPart(key, hosts.get(key)),
       };
     case 'service': {
       const service = services.find(({ name }) => name === monitor.service);
       return {
-        ...{ ...common, metricLabel: monitor.metric },
+        ...common,
+        metricLabel: monitor.metric,
         ...(monitor.duration != null && { duration: monitor.duration }),
         ...thresholdsOf(monitor),
         ...(service !== undefined && {
@@ -51,7 +57,8 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
       const series = seriesOf(key);
       const ofSeries = (text: string) => withLabelValues(text, series?.labels ?? {});
       return {
-        ...{ ...common, monitorName: ofSeries(common.monitorName) },
+        ...common,
+        monitorName: ofSeries(common.monitorName),
         metricLabel: ofSeries(monitor.legend || monitor.query),
         ...thresholdsOf(monitor),
         ...(series !== undefined && { series }),
@@ -59,9 +66,11 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
     }
     case 'external':
       return {
-        ...{ ...common, services: monitor.service ? [monitor.service] : [] },
+        ...common,
+        services: monitor.service ? [monitor.service] : [],
         ...(judgesResponseTimes(monitor) && {
-          ...{ metricLabel: 'response time, ms', duration: monitor.responseTimeDuration ?? 1 },
+          metricLabel: 'response time, ms',
+          duration: monitor.responseTimeDuration ?? 1,
           ...thresholdsOf(responseThresholds(monitor)),
         }),
       };

@@ -36,7 +36,9 @@ export async function targetsOf(
   batch: AlertBatch,
 ): Promise<Target[]> {
   const record: Target = {
-    ...{ address: RECORD, queue: batch.monitorId, count: batch.events.length },
+    address: RECORD,
+    queue: batch.monitorId,
+    count: batch.events.length,
     deliver: () => alerts.record(id, batch.events),
   };
   const told = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');

@@ -170,7 +170,11 @@ function transitionOf(
 ): AlertTransition {
   const { status, value, message } = alert;
   return {
-    ...{ kind, key, alert, status, trigger: 'monitoring' },
+    kind,
+    key,
+    alert,
+    status,
+    trigger: 'monitoring',
     ...(value !== undefined && { value }),
     ...(message !== undefined && { message }),
   };

@@ -51,7 +51,11 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
       {
-        ...{ method, agent: false, signal, family, rejectUnauthorized: verifiesCertificate },
+        method,
+        agent: false,
+        signal,
+        family,
+        rejectUnauthorized: verifiesCertificate,
         headers: { ...(body !== undefined && { 'content-length': body.length }), ...headers },
         ...(allowsPrivate ? {} : { lookup: publicLookup }),
       },

@@ -57,7 +57,8 @@ export class PointJoiner {
     const order = this.orderOf(own.timestamps, points);
     const { timestamps, counts } = order;
     return {
-      ...{ labels, timestamps },
+      labels,
+      timestamps,
       values: use === 'count' ? counts! : merge(order, own.values, points.values),
       ...(counts && { counts }),
       ...(points.resets && { resets: merge(order, new Float64Array(own.values.length), points.resets) }),

@@ -197,7 +197,9 @@ function planPoints(
     counts: points.counts.slice(0, length),
     grains: points.grains.slice(0, length),
     kinds: points.kinds.slice(0, length),
-    ...{ samples, firstMs, lastMs },
+    samples,
+    firstMs,
+    lastMs,
   };
 }
 

@@ -253,7 +253,9 @@ async function cloudWatch<T>(operation: string, input: object): Promise<T> {
   const body = Buffer.from(JSON.stringify(input));
   const headers = makeSigner('monitoring')(
     {
-      ...{ method: 'POST', path: '/', body },
+      method: 'POST',
+      path: '/',
+      body,
       headers: {
         host: url.host,
         'content-type': 'application/x-amz-json-1.0',

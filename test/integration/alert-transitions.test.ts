@@ -69,9 +69,8 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     const samples = new MemorySampleStore();
     const { hosts, services, hostLabels } = tiers;
 
-    const channel = await channels.create(tenant.id, {
-      ...{ type: 'webhook', name: 'hook', url: 'https://hook' },
-    });
+    const hook = { type: 'webhook', name: 'hook', url: 'https://hook' } as const;
+    const channel = await channels.create(tenant.id, hook);
     const [standard] = await notificationGroups.list(tenant.id);
     await notificationGroups.change(tenant.id, standard!.id, (group) => ({
       ...group,
@@ -81,21 +80,24 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     const registered = await Promise.all(
       ['a', 'b', 'c'].map((name) => hosts.create(tenant.id, { ...spec, name }, [])),
     );
-    const monitor = await monitors.create(tenant.id, {
-      ...{
-        type: 'host',
-        name: 'load',
-        metric: 'loadavg5',
-        operator: '>',
-        warning: 3,
-        critical: 6,
-        duration: 1,
-      },
-    });
+    const load = {
+      type: 'host',
+      name: 'load',
+      metric: 'loadavg5',
+      operator: '>',
+      warning: 3,
+      critical: 6,
+      duration: 1,
+    } as const;
+    const monitor = await monitors.create(tenant.id, load);
     await index.put(tenant, 'monitor', monitor.id, 1, MINUTE_MS);
 
     const stores: MonitorStores = {
-      ...{ tenants: tiers.tenants, monitors, states: monitorStates, hosts, services },
+      tenants: tiers.tenants,
+      monitors,
+      states: monitorStates,
+      hosts,
+      services,
       downtimes: { list: async () => [] },
       hostNames: (tenantId) => hostLabels.of(tenantId),
       hasPosted: async () => true,
@@ -116,17 +118,18 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     });
     const targets = {
       alerts: { record: faulty((...args: Parameters<AlertStore['record']>) => alerts.record(...args)) },
-      ...{ channels, groups: notificationGroups, externalUrl: '', post },
+      channels,
+      groups: notificationGroups,
+      externalUrl: '',
+      post,
     };
     const sending = {
-      ...{
-        receivers: { get: async () => NO_RECEIVERS },
-        publish: async () => {},
-        externalUrl: '',
-        now,
-        post,
-        told: new Map(),
-      },
+      receivers: { get: async () => NO_RECEIVERS },
+      publish: async () => {},
+      externalUrl: '',
+      now,
+      post,
+      told: new Map(),
       ruleStates: { list: async () => new Map() },
       store: {
         outbox: () => store.outbox(),
@@ -155,7 +158,8 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       lagMs: async () => 0,
       quiet: async () => undefined,
       done: new Map(),
-      ...{ now, sleep: async () => {} },
+      now,
+      sleep: async () => {},
     };
     const run = () => runEvaluator(evaluator, randomId(), nowMs);
 
@@ -164,7 +168,10 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     const report = async (status: string) => {
       const [host] = registered;
       const given = checkReport.parse({
-        ...{ source: { type: 'host', hostId: host!.id }, name: 'procs', status, message: status },
+        source: { type: 'host', hostId: host!.id },
+        name: 'procs',
+        status,
+        message: status,
         occurredAt: nowMs / 1000,
       });
       const context = { isWatched: true, isDown: false };

@@ -106,7 +106,9 @@ describe('a call that AWS would refuse', () => {
         await put({ x: { B: Buffer.alloc(300_000) } });
         await dynamodb.send(
           new UpdateItemCommand({
-            ...{ TableName, Key: key, UpdateExpression: 'SET y = :y' },
+            TableName,
+            Key: key,
+            UpdateExpression: 'SET y = :y',
             ExpressionAttributeValues: { ':y': { B: Buffer.alloc(200_000) } },
           }),
         );

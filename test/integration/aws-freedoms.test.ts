@@ -48,7 +48,9 @@ describe('a stack under all freedoms of AWS', () => {
         hosts.map(async (hostId) => {
           const points = names.flatMap((name) =>
             Array.from({ length: 5 }, () => ({
-              ...{ hostId, name, value: random.integer(0, 1e9) },
+              hostId,
+              name,
+              value: random.integer(0, 1e9),
               // A later post of the round corrects samples of an earlier one.
               time: startS + round * 60 + random.integer(0, 9),
             })),

@@ -108,7 +108,10 @@ describe('requests made of the OpenAPI document', () => {
     await client.json('POST', '/api/v0/monitoring/checks/report', {
       reports: [
         {
-          ...{ source: { type: 'host', hostId }, name: 'a', status: 'CRITICAL', message: 'm' },
+          source: { type: 'host', hostId },
+          name: 'a',
+          status: 'CRITICAL',
+          message: 'm',
           occurredAt: time,
         },
       ],
@@ -154,7 +157,10 @@ describe('requests made of the OpenAPI document', () => {
       type: ['alert', 'record'],
       state: ['firing'],
       health: ['ok'],
-      ...{ alertmanagers: [[]], webhooks: [[]], slack: [[]], topics: [[]] },
+      alertmanagers: [[]],
+      webhooks: [[]],
+      slack: [[]],
+      topics: [[]],
       customIdentifier: ['a'],
       graphName: ['custom.*'],
       q: ['CREATE DATABASE "a"'],

@@ -88,9 +88,19 @@ describe('the objects of the Mackerel API', () => {
           duration: 3,
         },
         {
-          ...{ type: 'host', name: 'cpu', memo: 'm', isMute: true, notificationInterval: 10, metric: 'cpu%' },
-          ...{ operator: '<', warning: 100, critical: 0, duration: 10, maxCheckAttempts: 10 },
-          ...{ scopes: ['shop:web'], excludeScopes: [] },
+          type: 'host',
+          name: 'cpu',
+          memo: 'm',
+          isMute: true,
+          notificationInterval: 10,
+          metric: 'cpu%',
+          operator: '<',
+          warning: 100,
+          critical: 0,
+          duration: 10,
+          maxCheckAttempts: 10,
+          scopes: ['shop:web'],
+          excludeScopes: [],
         },
         {
           type: 'service',
@@ -104,15 +114,22 @@ describe('the objects of the Mackerel API', () => {
         { type: 'service', name: 'missing', service: 'shop', metric: 'orders', missingDurationCritical: 10 },
         { type: 'external', name: 'site', url: 'https://example.com/', headers: null },
         {
-          ...{ type: 'external', name: 'site 2', url: 'http://example.com/', method: 'PUT', service: 'shop' },
-          ...{ responseTimeWarning: 0.5, responseTimeCritical: 1000, responseTimeDuration: 5, headers: [] },
-          ...{ certificationExpirationWarning: 30, certificationExpirationCritical: 0, requestBody: '{}' },
-          ...{
-            expectedStatusCode: 204,
-            followRedirect: true,
-            skipCertificateVerification: true,
-            dualstack: 'auto',
-          },
+          type: 'external',
+          name: 'site 2',
+          url: 'http://example.com/',
+          method: 'PUT',
+          service: 'shop',
+          responseTimeWarning: 0.5,
+          responseTimeCritical: 1000,
+          responseTimeDuration: 5,
+          headers: [],
+          certificationExpirationWarning: 30,
+          certificationExpirationCritical: 0,
+          requestBody: '{}',
+          expectedStatusCode: 204,
+          followRedirect: true,
+          skipCertificateVerification: true,
+          dualstack: 'auto',
         },
         {
           type: 'expression',
@@ -141,13 +158,15 @@ describe('the objects of the Mackerel API', () => {
       objects: [
         { name: 'once', start: 1563700000, duration: 60 },
         {
-          ...{ name: 'weekly', memo: '', start: 1563700000, duration: 60, serviceScopes: ['shop'] },
-          ...{
-            serviceExcludeScopes: [],
-            roleScopes: ['shop: web'],
-            roleExcludeScopes: [],
-            monitorScopes: [],
-          },
+          name: 'weekly',
+          memo: '',
+          start: 1563700000,
+          duration: 60,
+          serviceScopes: ['shop'],
+          serviceExcludeScopes: [],
+          roleScopes: ['shop: web'],
+          roleExcludeScopes: [],
+          monitorScopes: [],
           recurrence: { type: 'weekly', interval: 3, weekdays: ['Monday'], until: 1573730000 },
         },
       ],
@@ -214,28 +233,26 @@ describe('the objects of the Mackerel API', () => {
           urlPath: 'a/b-c',
           widgets: [
             {
-              ...{
-                type: 'graph',
-                title: 'g',
-                layout: { x: 0, y: 0, width: 8, height: 10 },
-                metric: null,
-                markdown: '',
-              },
+              type: 'graph',
+              title: 'g',
+              layout: { x: 0, y: 0, width: 8, height: 10 },
+              metric: null,
+              markdown: '',
               graph: { type: 'role', roleFullname: 'shop:web', name: 'loadavg5', isStacked: true },
               range: { type: 'relative', period: 3600, offset: -60 },
               valueRange: { min: 0 },
               referenceLines: [{ label: 'limit', value: 1 }],
             },
             {
-              ...{
-                type: 'value',
-                title: '',
-                layout: { x: 8, y: 0, width: 8, height: 5 },
-                graph: null,
-                range: null,
-              },
+              type: 'value',
+              title: '',
+              layout: { x: 8, y: 0, width: 8, height: 5 },
+              graph: null,
+              range: null,
               metric: { type: 'query', query: 'up', legend: '' },
-              ...{ fractionSize: 0, suffix: '%', formatRules: [{ name: '', threshold: 1, operator: '>' }] },
+              fractionSize: 0,
+              suffix: '%',
+              formatRules: [{ name: '', threshold: 1, operator: '>' }],
             },
             { type: 'markdown', title: 'm', markdown: '# hi', layout: { x: 0, y: 10, width: 24, height: 3 } },
             {
@@ -353,7 +370,10 @@ describe('the objects of the Mackerel API', () => {
     [
       'monitors',
       {
-        ...{ type: 'anomalyDetection', name: 'a', scopes: ['shop:web'], warningSensitivity: 'normal' },
+        type: 'anomalyDetection',
+        name: 'a',
+        scopes: ['shop:web'],
+        warningSensitivity: 'normal',
         trainingPeriodFrom: 4_102_444_800,
       },
       'trainingPeriodFrom: 4102444800 is in the future',
@@ -547,8 +567,12 @@ describe('the objects of the Mackerel API', () => {
       [
         'groups',
         {
-          ...{ name: 'g', notificationLevel: 'all', childNotificationGroupIds: [], childChannelIds: [] },
-          ...{ monitors: [{ id: monitor.id }], services: [{ name: 'gone' }] },
+          name: 'g',
+          notificationLevel: 'all',
+          childNotificationGroupIds: [],
+          childChannelIds: [],
+          monitors: [{ id: monitor.id }],
+          services: [{ name: 'gone' }],
         },
         { monitors: `monitor "${monitor.id}"`, services: service },
       ],
@@ -561,7 +585,8 @@ describe('the objects of the Mackerel API', () => {
         'downtimes',
         { name: 'd', start: 1, duration: 1, ...excluded, monitorExcludeScopes: [monitor.id] },
         {
-          ...{ serviceExcludeScopes: service, roleExcludeScopes: role },
+          serviceExcludeScopes: service,
+          roleExcludeScopes: role,
           monitorExcludeScopes: `monitor "${monitor.id}"`,
         },
       ],
@@ -578,7 +603,12 @@ describe('the objects of the Mackerel API', () => {
       [
         'monitors',
         {
-          ...{ type: 'service', name: 's', service: 'gone', metric: 'm', operator: '>', warning: 1 },
+          type: 'service',
+          name: 's',
+          service: 'gone',
+          metric: 'm',
+          operator: '>',
+          warning: 1,
           duration: 1,
         },
         { service },
@@ -586,7 +616,9 @@ describe('the objects of the Mackerel API', () => {
     ];
     const made = await Promise.all(
       cases.map(async ([kind, object, fields]) => ({
-        ...{ kind, object, fields },
+        kind,
+        object,
+        fields,
         id: (await make(kind, object)).id,
       })),
     );
@@ -648,12 +680,10 @@ describe('the objects of the Mackerel API', () => {
   test('a dashboard keeps fields of its widgets that are not known here', async () => {
     const widgets = [
       {
-        ...{
-          type: 'graph',
-          title: null,
-          later: { a: [1] },
-          layout: { x: 0, y: 0, width: 8, height: 4, z: 1 },
-        },
+        type: 'graph',
+        title: null,
+        later: { a: [1] },
+        layout: { x: 0, y: 0, width: 8, height: 4, z: 1 },
         graph: { type: 'query', query: 'up', legend: '', unit: 'bytes' },
         referenceLines: [{ label: 'l', value: 1, color: 'red' }],
         range: { type: 'relative', period: 60, offset: 0, now: true },

@@ -146,14 +146,12 @@ describe('monitors and checks', () => {
     const [alert, ...others] = await openAlerts();
     expect(others).toEqual([]);
     expect(alert).toEqual({
-      ...{
-        id: expect.stringMatching(/^[0-9A-Za-z]{16}$/),
-        status: 'WARNING',
-        monitorId,
-        type: 'host',
-        hostId,
-        value: 4,
-      },
+      id: expect.stringMatching(/^[0-9A-Za-z]{16}$/),
+      status: 'WARNING',
+      monitorId,
+      type: 'host',
+      hostId,
+      value: 4,
       openedAt: tick(0) / 1000,
     });
     alertId = alert.id;
@@ -252,13 +250,11 @@ describe('monitors and checks', () => {
   test('reports of checks open and close alerts, and a bad report does not affect the others', async () => {
     const nowS = Math.floor(Date.now() / 1000);
     const report = (status: string, agoS: number, changes: object = {}) => ({
-      ...{
-        source: { type: 'host', hostId },
-        name: 'procs',
-        status,
-        message: `procs ${status}`,
-        occurredAt: nowS - agoS,
-      },
+      source: { type: 'host', hostId },
+      name: 'procs',
+      status,
+      message: `procs ${status}`,
+      occurredAt: nowS - agoS,
       ...changes,
     });
     await call('POST', '/api/v0/monitoring/checks/report', {
@@ -301,7 +297,10 @@ describe('monitors and checks', () => {
     await call('POST', '/api/v0/monitoring/checks/report', {
       reports: [
         {
-          ...{ source: { type: 'host', hostId: retiring }, name: 'procs', status: 'WARNING', message: '' },
+          source: { type: 'host', hostId: retiring },
+          name: 'procs',
+          status: 'WARNING',
+          message: '',
           occurredAt: Math.floor(Date.now() / 1000),
         },
       ],
@@ -332,8 +331,13 @@ describe('monitors and checks', () => {
     await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
     const { port } = shop.address() as AddressInfo;
     const spec = {
-      ...{ type: 'external', name: 'shop front', url: `http://127.0.0.1:${port}/`, service: 'shop' },
-      ...{ responseTimeWarning: 15_000, responseTimeDuration: 1, containsString: 'Open' },
+      type: 'external',
+      name: 'shop front',
+      url: `http://127.0.0.1:${port}/`,
+      service: 'shop',
+      responseTimeWarning: 15_000,
+      responseTimeDuration: 1,
+      containsString: 'Open',
       headers: [{ name: 'X-Mine', value: 'yes' }],
     };
     const { id } = await call('POST', '/api/v0/monitors', spec);
@@ -402,7 +406,9 @@ describe('monitors and checks', () => {
     for (const name of ['ann', 'bob'])
       await sns.send(
         new SubscribeCommand({
-          ...{ TopicArn: MAIL_TOPIC, Protocol: 'http', Endpoint: `http://127.0.0.1:${port}/${name}` },
+          TopicArn: MAIL_TOPIC,
+          Protocol: 'http',
+          Endpoint: `http://127.0.0.1:${port}/${name}`,
           Attributes: { FilterPolicy: JSON.stringify({ emails: [`${name}@example.com`] }) },
         }),
       );
@@ -414,7 +420,10 @@ describe('monitors and checks', () => {
     for (const Token of tokens)
       await sns.send(new ConfirmSubscriptionCommand({ TopicArn: MAIL_TOPIC, Token }));
     const mail = (emails: string[]) => ({
-      ...{ type: 'email', name: 'mail', emails, addToDefaultNotificationGroup: true },
+      type: 'email',
+      name: 'mail',
+      emails,
+      addToDefaultNotificationGroup: true,
     });
     for (const emails of [['bob@example.com', 'eve@example.com'], ['ann@example.com']])
       expect(await call('POST', '/api/v0/channels', mail(emails))).toMatchObject({ suspendedAt: null });
@@ -425,7 +434,12 @@ describe('monitors and checks', () => {
     const kept = last.emails.includes('ann@example.com') ? 'bob' : 'ann';
 
     const { id } = await call('POST', '/api/v0/monitors', {
-      ...{ type: 'host', name: 'mailed', metric: 'loadavg5', operator: '>', warning: 3, duration: 1 },
+      type: 'host',
+      name: 'mailed',
+      metric: 'loadavg5',
+      operator: '>',
+      warning: 3,
+      duration: 1,
     });
     await postLoad(hostId, tick(40), 9);
     await evaluate(tick(40));

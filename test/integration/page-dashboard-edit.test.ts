@@ -79,7 +79,10 @@ describe('editing of dashboards', () => {
     await button(page, 'Edit').waitFor();
   };
   const text = (title: string, x: number, y: number, width = 8, height = 4) => ({
-    ...{ type: 'markdown', title, markdown: title, layout: { x, y, width, height } },
+    type: 'markdown',
+    title,
+    markdown: title,
+    layout: { x, y, width, height },
   });
   const placesOf = ({ widgets }: Stored) =>
     widgets.map(({ title, layout }) => {
@@ -169,10 +172,8 @@ describe('editing of dashboards', () => {
     expect(widgets).toMatchObject([
       { type: 'graph', title: 'Load', graph: { type: 'host', hostId: host, name: 'loadavg5' } },
       {
-        ...{
-          type: 'graph',
-          graph: { type: 'role', roleFullname: 'shop:web', name: 'loadavg5', isStacked: false },
-        },
+        type: 'graph',
+        graph: { type: 'role', roleFullname: 'shop:web', name: 'loadavg5', isStacked: false },
         referenceLines: [{ label: 'limit', value: 3 }],
       },
       { type: 'graph', graph: { type: 'expression', expression: 'avg(role(shop:web, loadavg5))' } },
@@ -181,7 +182,9 @@ describe('editing of dashboards', () => {
         graph: { type: 'query', query: 'max_over_time(up_value[5m])', legend: 'job {{job}}' },
       },
       {
-        ...{ type: 'value', metric: { type: 'query', query: 'sum(up_value)', legend: '' }, suffix: 'jobs' },
+        type: 'value',
+        metric: { type: 'query', query: 'sum(up_value)', legend: '' },
+        suffix: 'jobs',
         formatRules: [{ name: '', threshold: 1, operator: '>' }],
       },
       { type: 'markdown', markdown: '**bold** <img src=x onerror=alert(1)>' },
@@ -265,33 +268,30 @@ describe('editing of dashboards', () => {
 
   test('a dashboard that mkr pushed is saved as it was, except for changed fields', async () => {
     const pushed = {
-      ...{ title: 'From mkr', memo: 'm', urlPath: 'from/mkr' },
+      title: 'From mkr',
+      memo: 'm',
+      urlPath: 'from/mkr',
       widgets: [
         {
-          ...{
-            type: 'graph',
-            title: null,
-            layout: { x: 0, y: 0, width: 8, height: 8, later: 1 },
-            metric: null,
-          },
+          type: 'graph',
+          title: null,
+          layout: { x: 0, y: 0, width: 8, height: 8, later: 1 },
+          metric: null,
           graph: { type: 'host', hostId: host, name: 'loadavg5', unknown: { a: [null] } },
-          ...{ range: { type: 'relative', period: 3600, offset: 0 }, valueRange: { min: 0, max: null } },
-          ...{
-            referenceLines: [{ label: 'l', value: 1, color: 'red' }],
-            legendList: null,
-            fractionSize: null,
-            ours: [],
-          },
+          range: { type: 'relative', period: 3600, offset: 0 },
+          valueRange: { min: 0, max: null },
+          referenceLines: [{ label: 'l', value: 1, color: 'red' }],
+          legendList: null,
+          fractionSize: null,
+          ours: [],
         },
         { ...text('Text', 8, 0), later: 'x' },
         {
-          ...{
-            type: 'value',
-            title: '',
-            layout: { x: 16, y: 0, width: 8, height: 4 },
-            suffix: null,
-            fractionSize: null,
-          },
+          type: 'value',
+          title: '',
+          layout: { x: 16, y: 0, width: 8, height: 4 },
+          suffix: null,
+          fractionSize: null,
           metric: { type: 'query', query: 'sum(up_value)', legend: null, later: true },
           formatRules: [{ name: 'many', threshold: 5, operator: '>', later: 1 }],
         },
@@ -312,7 +312,11 @@ describe('editing of dashboards', () => {
     const now = await stored(id);
     const [graph, markdown, value] = pushed.widgets;
     expect(now).toEqual({
-      ...{ ...pushed, id, createdAt: expect.any(Number), updatedAt: now.updatedAt, title: 'From mkr 2' },
+      ...pushed,
+      id,
+      createdAt: expect.any(Number),
+      updatedAt: now.updatedAt,
+      title: 'From mkr 2',
       widgets: [
         graph,
         { ...markdown, markdown: 'changed' },
@@ -408,7 +412,10 @@ describe('editing of dashboards', () => {
 
   const GRAFANA = {
     __inputs: [{ name: 'DS_PROMETHEUS', type: 'datasource', pluginId: 'prometheus' }],
-    ...{ title: 'From Grafana', uid: 'abcDEF1', description: 'Imported.', schemaVersion: 39 },
+    title: 'From Grafana',
+    uid: 'abcDEF1',
+    description: 'Imported.',
+    schemaVersion: 39,
     templating: {
       list: [
         {
@@ -544,7 +551,7 @@ describe('editing of dashboards', () => {
   test('variables are edited, and one without a list is free text', async () => {
     const query = { type: 'query', query: 'count(up_value{job="$job"})', legend: '' };
     const { id } = await made({
-      ...{ title: 'Variables' },
+      title: 'Variables',
       widgets: [
         {
           type: 'value',

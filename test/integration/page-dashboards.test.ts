@@ -91,7 +91,9 @@ describe('the dashboards view', () => {
       urlPath: 'shop',
       widgets: [
         {
-          ...{ type: 'markdown', title: 'Notes', ...at(0, 0, 8, 8) },
+          type: 'markdown',
+          title: 'Notes',
+          ...at(0, 0, 8, 8),
           markdown:
             '## Runbook\n\n1. Look at **orders**\n2. Read <b>this</b>: [runbook](https://example.com/)\n\n| team | phone |\n|---|---|\n| shop | 123 |',
         },
@@ -104,12 +106,10 @@ describe('the dashboards view', () => {
           suffix: '/min',
         },
         {
-          ...{
-            type: 'value',
-            title: 'Queue',
-            ...at(8, 4, 4, 4),
-            metric: { type: 'expression', expression: 'sum(role(shop:web, custom.queue.size))' },
-          },
+          type: 'value',
+          title: 'Queue',
+          ...at(8, 4, 4, 4),
+          metric: { type: 'expression', expression: 'sum(role(shop:web, custom.queue.size))' },
           formatRules: [{ name: 'too long', threshold: 1, operator: '>' }],
         },
         { type: 'alertStatus', title: 'Alerts', ...at(12, 0, 4, 8), roleFullname: 'shop:web' },
@@ -132,7 +132,9 @@ describe('the dashboards view', () => {
           graph: { type: 'host', hostId: first, name: 'loadavg' },
         },
         {
-          ...{ type: 'graph', title: 'Load of the role', ...at(12, 8, 12, 10) },
+          type: 'graph',
+          title: 'Load of the role',
+          ...at(12, 8, 12, 10),
           graph: { type: 'role', roleFullname: 'shop: web', name: 'loadavg5', isStacked: true },
           referenceLines: [{ label: 'limit', value: 6 }],
         },
@@ -143,7 +145,9 @@ describe('the dashboards view', () => {
           graph: { type: 'service', serviceName: 'shop', name: 'orders' },
         },
         {
-          ...{ type: 'graph', title: 'Average queue', ...at(8, 18, 8, 10) },
+          type: 'graph',
+          title: 'Average queue',
+          ...at(8, 18, 8, 10),
           graph: {
             type: 'expression',
             expression:
@@ -152,7 +156,9 @@ describe('the dashboards view', () => {
           range: { type: 'relative', period: 1800, offset: 0 },
         },
         {
-          ...{ type: 'graph', title: 'Load by host', ...at(16, 18, 8, 10) },
+          type: 'graph',
+          title: 'Load by host',
+          ...at(16, 18, 8, 10),
           graph: {
             type: 'query',
             query: 'avg_over_time(loadavg1[$__rate_interval])',
@@ -288,8 +294,11 @@ describe('the dashboards view', () => {
       urlPath: 'then',
       widgets: [
         {
-          ...{ type: 'graph', title: 'Then', layout: { x: 0, y: 0, width: 12, height: 10 } },
-          ...{ graph, range: { type: 'absolute', start, end } },
+          type: 'graph',
+          title: 'Then',
+          layout: { x: 0, y: 0, width: 12, height: 10 },
+          graph,
+          range: { type: 'absolute', start, end },
         },
         { type: 'graph', title: 'Now', layout: { x: 12, y: 0, width: 12, height: 10 }, graph },
       ],

@@ -127,17 +127,28 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByText('loadavg5 > 4 WARNING, > 6 CRITICAL, 2 in a row').waitFor();
     expect((await client.json<{ monitors: object[] }>('GET', '/api/v0/monitors')).monitors).toEqual([
       {
-        ...{ id: expect.any(String), type: 'host', name: 'Load of the shop', metric: 'loadavg5' },
-        ...{ operator: '>', warning: 4, critical: 6, duration: 1, maxCheckAttempts: 2 },
-        ...{ scopes: ['shop: web'] },
+        id: expect.any(String),
+        type: 'host',
+        name: 'Load of the shop',
+        metric: 'loadavg5',
+        operator: '>',
+        warning: 4,
+        critical: 6,
+        duration: 1,
+        maxCheckAttempts: 2,
+        scopes: ['shop: web'],
       },
     ]);
   });
 
   test('a stored monitor is changed, and what the form does not touch stays as it was posted', async () => {
     const given = {
-      ...{ type: 'external', name: 'Front page', url: 'https://example.com/', method: 'GET' },
-      ...{ headers: [{ name: 'X-Probe', value: '1' }], maxCheckAttempts: 1 },
+      type: 'external',
+      name: 'Front page',
+      url: 'https://example.com/',
+      method: 'GET',
+      headers: [{ name: 'X-Probe', value: '1' }],
+      maxCheckAttempts: 1,
     };
     const { id } = await client.json<{ id: string }>('POST', '/api/v0/monitors', given);
     const page = await opened(`view=monitors&item=${id}`);
@@ -200,8 +211,11 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await client.json('POST', '/api/v0/monitoring/checks/report', {
       reports: [
         {
-          ...{ source: { type: 'host', hostId: hosts[2] }, name: 'replication', status: 'CRITICAL' },
-          ...{ message: 'the replica is 300 s behind', occurredAt: nowS },
+          source: { type: 'host', hostId: hosts[2] },
+          name: 'replication',
+          status: 'CRITICAL',
+          message: 'the replica is 300 s behind',
+          occurredAt: nowS,
         },
       ],
     });

@@ -374,8 +374,12 @@ describe('remote write and OTLP', () => {
         const instance = `${encoding}-delta`;
         const { url, apiKey } = stack;
         const logged = await exportBySdk({
-          ...{ url, apiKey, encoding, instance },
-          ...{ compression: 'none', temporality: 'delta' },
+          url,
+          apiKey,
+          encoding,
+          instance,
+          compression: 'none',
+          temporality: 'delta',
         });
         expect(logged).toEqual([
           expect.stringMatching(

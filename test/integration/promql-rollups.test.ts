@@ -201,7 +201,10 @@ describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
 
   async function ingest(records: readonly { readonly data: Uint8Array }[]): Promise<void> {
     const batch = records.map(({ data }) => ({
-      ...{ data: Buffer.from(data), sequenceNumber: String(++sequence), arrivalMs: midnight, shardId: 's' },
+      data: Buffer.from(data),
+      sequenceNumber: String(++sequence),
+      arrivalMs: midnight,
+      shardId: 's',
     }));
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
     if (errors[0] !== undefined) throw errors[0].cause;

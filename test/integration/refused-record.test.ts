@@ -38,13 +38,17 @@ describe('a record that a store refuses for its size', () => {
     const { bytes, series } = layoutOf(names.map((name) => metricOf(source, name)));
     const values = Buffer.alloc(8 * series.length);
     const group = {
-      ...{ sourceIdBytes: sourceIdBytesOf(tenant.id, source), splitBits: 0, splitIndex: 0 },
+      sourceIdBytes: sourceIdBytesOf(tenant.id, source),
+      splitBits: 0,
+      splitIndex: 0,
       layout: packLayout(bytes),
       frames: [{ timestamp: start, values }],
     };
     return {
       data: encodeRecord({ tenant: tenant.name, partition, groups: [group] }),
-      ...{ sequenceNumber: String(sequence), arrivalMs: start + sequence, shardId: 's' },
+      sequenceNumber: String(sequence),
+      arrivalMs: start + sequence,
+      shardId: 's',
     };
   }
 

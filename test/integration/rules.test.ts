@@ -386,8 +386,11 @@ describe('rules', () => {
       { name: 'job', value: 'shop', isRegex: false },
     ];
     const asked = {
-      ...{ matchers, createdBy: 'ann', comment: 'upgrade' },
-      ...{ startsAt: timeText(Date.now()), endsAt: timeText(tick(23) + 1_000) },
+      matchers,
+      createdBy: 'ann',
+      comment: 'upgrade',
+      startsAt: timeText(Date.now()),
+      endsAt: timeText(tick(23) + 1_000),
     };
     const id = (await json('POST', '/silences', asked)).body.silenceID;
     // The clocks of two instances may differ by seconds.
@@ -399,7 +402,10 @@ describe('rules', () => {
       );
     const silence = await inState('active');
     expect(silence).toMatchObject({
-      ...{ id, comment: 'upgrade', status: { state: 'active' }, endsAt: asked.endsAt },
+      id,
+      comment: 'upgrade',
+      status: { state: 'active' },
+      endsAt: asked.endsAt,
       matchers: [matchers[0], { ...matchers[1], isEqual: true }],
     });
     const filtered = async (filter: string) =>
@@ -537,7 +543,9 @@ describe('rules', () => {
     await evaluate(tick(4));
     expect(await undelivered()).toMatchObject([
       {
-        ...{ namespace: 'own', group: 'other', attempts: 1 },
+        namespace: 'own',
+        group: 'other',
+        attempts: 1,
         reasons: [`127.0.0.1:${port} answered 410`],
         alerts: [{ status: 'firing', labels: { alertname: 'Other' } }],
       },

@@ -183,7 +183,8 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
       }),
     };
     const response = await fetch(new URL(path, stack.url), {
-      ...{ method, headers },
+      method,
+      headers,
       body: typeof body === 'string' ? body : body === undefined ? null : Buffer.from(body),
     });
     const text = await response.text();

@@ -92,7 +92,9 @@ export class MonitorWorld {
    */
   async evaluate(tenants: readonly string[] = ['acme']): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
-      ...{ nowMs: this.nowMs, lagMs: 0, kind: 'monitor' },
+      nowMs: this.nowMs,
+      lagMs: 0,
+      kind: 'monitor',
       tasks: tenants.map((tenant) => ({ tenant, task: 'm1' })),
     });
     if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];

@@ -15,7 +15,10 @@ interface Shape {
 const HALF_AN_HOUR: Shape = { lengthMs: 1_800_000, everyMs: 15_000, oddness: 0.03, mostOddness: 1 };
 /** Samples of four days. Most days have exact rollups. */
 export const FOUR_DAYS: Shape = {
-  ...{ lengthMs: 4 * 86_400_000, everyMs: 300_000, oddness: 0, mostOddness: 0.002 },
+  lengthMs: 4 * 86_400_000,
+  everyMs: 300_000,
+  oddness: 0,
+  mostOddness: 0.002,
 };
 
 /** Adds series with gaps, resets, stale markers, NaN and infinities, from `startMs` on. */

@@ -36,7 +36,9 @@ export class RolledStore implements SampleStore {
       rolled.push(own);
     }
     const object: RolledObject = {
-      ...{ asked: { source: undefined as never, ranges }, place: '', bytes: 0 },
+      asked: { source: undefined as never, ranges },
+      place: '',
+      bytes: 0,
       grains: rolled.flatMap((own, i) => (own === undefined ? [] : [[i, own] as const])),
     };
     const { series: points, unproven } = pointsOf([object], grains, series.length);

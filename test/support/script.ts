@@ -17,7 +17,9 @@ export function spawnScript(
   // The program tsx would start a second process, so use the loader itself.
   const command = ['--import', 'tsx', join(root, 'scripts', `${name}.ts`), ...args];
   return spawn(process.execPath, command, {
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, NODE_COMPILE_CACHE: COMPILED } },
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...env, NODE_COMPILE_CACHE: COMPILED },
     ...options,
   });
 }

@@ -69,7 +69,11 @@ async function exchange(
     if (url.protocol !== 'https:') throw new Error('the URL must begin with https://');
   }
   return exchangeOutside({
-    ...{ url, method: 'POST', body: Buffer.from(json), allowsPrivate, maxBytes: MAX_ANSWER_BYTES },
+    url,
+    method: 'POST',
+    body: Buffer.from(json),
+    allowsPrivate,
+    maxBytes: MAX_ANSWER_BYTES,
     signal: AbortSignal.timeout(timeoutMs),
     headers: {
       'content-type': 'application/json',

@@ -103,7 +103,8 @@ function channelOf(
 ): ReceiverChannel {
   return {
     id: idOf('channel', kind, address, authorization ?? '', JSON.stringify(match), repeatInterval),
-    ...{ kind, address },
+    kind,
+    address,
     ...(authorization !== undefined && { authorization }),
     repeatMs: parseDuration(repeatInterval)!,
     isWanted: seriesTest(match.map(parseLabelMatcher)),

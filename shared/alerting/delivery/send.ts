@@ -334,7 +334,8 @@ async function tell(
   switch (kind) {
     case 'webhook':
       return post({
-        ...{ url: address, json: webhookBody(batch, externalUrl) },
+        url: address,
+        json: webhookBody(batch, externalUrl),
         ...(authorization !== undefined && { authorization }),
       });
     case 'slack':

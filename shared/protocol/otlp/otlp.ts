@@ -163,7 +163,11 @@ class PointSeries {
     const type =
       kind === 'sum' || kind === 'exponentialHistogram' ? (isMonotonic ? 'counter' : 'gauge') : kind;
     return {
-      ...{ traits, decode, name, family, successor: undefined },
+      traits,
+      decode,
+      name,
+      family,
+      successor: undefined,
       bytes: Buffer.from(bytes.subarray(start, end)),
       scope: this.scopeOf(family),
       members: new Map(),

@@ -32,7 +32,11 @@ export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
 
 /** Kinds of metrics by the field number of a Metric. */
 const KINDS: readonly (MetricKind | undefined)[] = Object.assign([], {
-  ...{ 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' },
+  5: 'gauge',
+  7: 'sum',
+  9: 'histogram',
+  10: 'exponentialHistogram',
+  11: 'summary',
 });
 /** Traits of the metric kinds without temporality. */
 const GAUGE: MetricTraits = { kind: 'gauge', isMonotonic: false, temporality: 0 };
@@ -224,8 +228,13 @@ class MetricsReader {
       else reader.skip();
     }
     const point: HistogramPoint = {
-      ...{ attributes: attributes.join(), timestamp, isStale: flags % 2 === 1 },
-      ...{ count, sumBits, bucketCounts, bounds },
+      attributes: attributes.join(),
+      timestamp,
+      isStale: flags % 2 === 1,
+      count,
+      sumBits,
+      bucketCounts,
+      bounds,
     };
     this.sink.histogramPoint(point);
   }

@@ -80,7 +80,9 @@ function graphOf(
   return {
     widgets: [
       {
-        ...{ type: 'graph', title, layout },
+        type: 'graph',
+        title,
+        layout,
         graph: { type: 'query', ...united },
         ...(isTable && { showsTable: true }),
         ...(threshold !== undefined &&
@@ -128,7 +130,9 @@ function valuesOf(
     const metric: WidgetMetric = { type: 'query', query: reduced, legend };
     return [
       {
-        ...{ type: 'value', metric, layout: columnOf(layout, i, columns) },
+        type: 'value',
+        metric,
+        layout: columnOf(layout, i, columns),
         title: columns === 1 ? title : [title, legend].filter((part) => part !== '').join(': '),
         fractionSize: decimals === undefined ? DECIMALS : Math.max(0, Math.min(16, Math.round(decimals))),
         ...(suffix !== '' && { suffix }),
@@ -157,9 +161,29 @@ function reducedQuery(query: string, reduction: string | undefined, factor: numb
 
 /** Suffixes of values by Grafana's name of the unit. Values of other units have no suffix. */
 const SUFFIXES: Readonly<Record<string, string>> = {
-  ...{ percent: '%', percentunit: '%', bytes: 'B', decbytes: 'B', bits: 'b', Bps: 'B/s', bps: 'b/s' },
-  ...{ binBps: 'B/s', s: 's', ms: 'ms', µs: 'µs', ns: 'ns', m: 'min', h: 'h', d: 'd', reqps: 'req/s' },
-  ...{ ops: 'ops/s', rps: 'reads/s', wps: 'writes/s', iops: 'io/s', celsius: '°C', watt: 'W', hertz: 'Hz' },
+  percent: '%',
+  percentunit: '%',
+  bytes: 'B',
+  decbytes: 'B',
+  bits: 'b',
+  Bps: 'B/s',
+  bps: 'b/s',
+  binBps: 'B/s',
+  s: 's',
+  ms: 'ms',
+  µs: 'µs',
+  ns: 'ns',
+  m: 'min',
+  h: 'h',
+  d: 'd',
+  reqps: 'req/s',
+  ops: 'ops/s',
+  rps: 'reads/s',
+  wps: 'writes/s',
+  iops: 'io/s',
+  celsius: '°C',
+  watt: 'W',
+  hertz: 'Hz',
 };
 
 function unitOf(unit: string): { readonly suffix: string; readonly factor: number } {

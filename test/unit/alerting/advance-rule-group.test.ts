@@ -306,7 +306,10 @@ test('NaN and infinite values survive in a state', () => {
   const rule = { identity: '', expr: 'x', series: [], told: [] };
   const alerts = [Number.NaN, Infinity, -Infinity, 0.1].map((value) => ({ ...alert, value }));
   const state: RuleGroupState = {
-    ...{ tickMs: 0, evaluatedMs: 0, durationMs: 0, queryOffsetMs: 0 },
+    tickMs: 0,
+    evaluatedMs: 0,
+    durationMs: 0,
+    queryOffsetMs: 0,
     rules: [{ ...rule, alerts }],
   };
   expect(decodeJson(encodeJson(state))).toEqual(state);

@@ -9,7 +9,8 @@ import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const tenantOf = (name: string): Tenant => ({
-  ...{ id: tenantIdOf(name), name },
+  id: tenantIdOf(name),
+  name,
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
 });
 const { document } = parseRuleGroup('name: g\nrules: [{ record: one, expr: up }]');
@@ -35,7 +36,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
       states: {
         get: async (tenantId) =>
           tenantId === tenantIdOf('idle')
-            ? { ...{ tickMs: NOON, evaluatedMs: NOON, durationMs: 1, queryOffsetMs: 0 }, rules: [] }
+            ? { tickMs: NOON, evaluatedMs: NOON, durationMs: 1, queryOffsetMs: 0, rules: [] }
             : undefined,
       },
       silences: { list: async () => [] },
@@ -46,7 +47,9 @@ test('the time of a call is charged once to each tenant whose rules were due, an
       stage: parseSettings({}),
     },
     {
-      ...{ nowMs: NOON, lagMs: 0, kind: 'rule' },
+      nowMs: NOON,
+      lagMs: 0,
+      kind: 'rule',
       tasks: ['a', 'a', 'b', 'idle', 'gone'].map((tenant, i) => ({ tenant, task: `${i}` })),
     },
   );

@@ -9,7 +9,13 @@ import type { IndexedTask } from '../../../shared/alerting/tasks/task-index';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, task: string, rules = 1, intervalMs = 60_000): IndexedTask => ({
-  ...{ tenantId: `id-${tenant}`, tenant, kind: 'rule', task, rules, intervalMs, changedMs: 0 },
+  tenantId: `id-${tenant}`,
+  tenant,
+  kind: 'rule',
+  task,
+  rules,
+  intervalMs,
+  changedMs: 0,
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -53,10 +59,18 @@ function evaluator(groups: readonly IndexedTask[], overrides: Partial<EvaluatorD
         const afterMs = committed.get(task);
         if (afterMs !== undefined && afterMs >= tickMs) return { tenant, task, outcome: 'idle' };
         return {
-          ...{ tenant, task, outcome: 'evaluated', tickMs, state: base64('state') },
+          tenant,
+          task,
+          outcome: 'evaluated',
+          tickMs,
+          state: base64('state'),
           ...(afterMs !== undefined && { afterMs }),
           samples: [base64(`${task} ${tickMs / 60_000}`)],
-          ...{ batches: [], ticks: 1, skipped: 0, failing: 0, hasMore: false },
+          batches: [],
+          ticks: 1,
+          skipped: 0,
+          failing: 0,
+          hasMore: false,
         };
       }),
     write: async (_, body) => {
@@ -232,7 +246,10 @@ test('the report has what was dropped, what waits, and how long nothing was post
     },
   });
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({
-    ...{ failedRequests: 1, dropped: 2, outboxAgeMs: 3_000, quietMs: 120_000 },
+    failedRequests: 1,
+    dropped: 2,
+    outboxAgeMs: 3_000,
+    quietMs: 120_000,
   });
   expect(asked).toMatchObject([{ usual: 1 }]);
 });

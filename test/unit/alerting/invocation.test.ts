@@ -7,7 +7,8 @@ import type { Tenant } from '../../../shared/tenancy/tenants';
 
 test("the groups of a tenant share a read, whose samples are freed after the tenant's last group", async () => {
   const tenant: Tenant = {
-    ...{ id: tenantIdOf('a'), name: 'a' },
+    id: tenantIdOf('a'),
+    name: 'a',
     placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
   };
   const stored = new MemorySampleStore();

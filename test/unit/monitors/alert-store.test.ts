@@ -8,11 +8,20 @@ const TENANT = idOf('tenant', 'acme');
 const openedAtMs = Date.UTC(2026, 10, 1);
 
 const event = (fields: Partial<AlertEvent>): AlertEvent => ({
-  ...{ id: 'event' as Id, key: 'h', kind: 'opened', trigger: 'monitoring', status: 'CRITICAL' },
-  ...{ atMs: openedAtMs, isTold: true },
+  id: 'event' as Id,
+  key: 'h',
+  kind: 'opened',
+  trigger: 'monitoring',
+  status: 'CRITICAL',
+  atMs: openedAtMs,
+  isTold: true,
   alert: {
-    ...{ id: '1abc', status: 'CRITICAL', wasCritical: true },
-    ...{ openedAtMs, changedAtMs: openedAtMs, notifiedAtMs: openedAtMs },
+    id: '1abc',
+    status: 'CRITICAL',
+    wasCritical: true,
+    openedAtMs,
+    changedAtMs: openedAtMs,
+    notifiedAtMs: openedAtMs,
   },
   subject: { type: 'host', monitorId: 'm', monitorName: 'load', memo: '', services: [] },
   ...fields,

@@ -13,30 +13,46 @@ const origin = { organization: 'Macker...', externalUrl: 'https://api' };
 const OPENED_MS = 1_473_129_912_693;
 
 const subject: AlertSubject = {
-  ...{
-    type: 'host',
-    monitorId: 'm1',
-    monitorName: 'MonitorName',
-    memo: 'memo....',
-    metricLabel: 'MetricName',
-  },
-  ...{ operator: '>', warning: 1.4665636369580741, critical: 1.9588528112516932, duration: 5 },
+  type: 'host',
+  monitorId: 'm1',
+  monitorName: 'MonitorName',
+  memo: 'memo....',
+  metricLabel: 'MetricName',
+  operator: '>',
+  warning: 1.4665636369580741,
+  critical: 1.9588528112516932,
+  duration: 5,
   hostId: '22D4...',
   host: {
-    ...{ id: '22D4...', name: 'app01', status: 'working', memo: '' },
+    id: '22D4...',
+    name: 'app01',
+    status: 'working',
+    memo: '',
     roles: { Service: ['Role'] },
   },
   services: ['Service'],
 };
 
 const opened: AlertEvent['alert'] = {
-  ...{ id: '2bj...', status: 'CRITICAL', wasCritical: true },
-  ...{ openedAtMs: OPENED_MS, changedAtMs: OPENED_MS, notifiedAtMs: OPENED_MS },
+  id: '2bj...',
+  status: 'CRITICAL',
+  wasCritical: true,
+  openedAtMs: OPENED_MS,
+  changedAtMs: OPENED_MS,
+  notifiedAtMs: OPENED_MS,
 };
 
 const event = (changes: Partial<AlertEvent> = {}): AlertEvent => ({
-  ...{ id: 'e1', key: '22D4...', kind: 'opened', trigger: 'monitoring', status: 'CRITICAL' },
-  ...{ value: 2.255356387321597, atMs: OPENED_MS, isTold: true, subject, alert: opened },
+  id: 'e1',
+  key: '22D4...',
+  kind: 'opened',
+  trigger: 'monitoring',
+  status: 'CRITICAL',
+  value: 2.255356387321597,
+  atMs: OPENED_MS,
+  isTold: true,
+  subject,
+  alert: opened,
   ...changes,
 });
 
@@ -55,20 +71,31 @@ const EXAMPLES: Readonly<Record<string, AlertEvent>> = {
     value: undefined,
     message: 'no points for 30 minutes or longer',
     subject: {
-      ...{ ...unbound, type: 'service', services: ['Service'] },
+      ...unbound,
+      type: 'service',
+      services: ['Service'],
       service: { id: 's1', name: 'Service', memo: 'sells', roles: ['Role'] },
     },
   }),
   'check-closed-by-hand': event({
-    ...{ ...closed, value: undefined, trigger: 'manual', reason: 'fixed' },
+    ...closed,
+    value: undefined,
+    trigger: 'manual',
+    reason: 'fixed',
     subject: {
-      ...{ type: 'check', monitorId: 'c1', monitorName: 'procs', memo: '', services: [] },
+      type: 'check',
+      monitorId: 'c1',
+      monitorName: 'procs',
+      memo: '',
+      services: [],
       hostId: 'h',
       host: subject.host!,
     },
   }),
   'query-unknown': event({
-    ...{ status: 'UNKNOWN', value: undefined, message: 'the query yields no value' },
+    status: 'UNKNOWN',
+    value: undefined,
+    message: 'the query yields no value',
     subject: {
       ...unbound,
       type: 'query',
@@ -137,7 +164,11 @@ test('a message for Slack mentions people by the status, and escapes names', () 
 
 describe('notification groups', () => {
   const group = (id: string, changes: Partial<NotificationGroup> = {}): NotificationGroup => ({
-    ...{ id, type: 'group', name: id, notificationLevel: 'all', childChannelIds: [`c-${id}`] },
+    id,
+    type: 'group',
+    name: id,
+    notificationLevel: 'all',
+    childChannelIds: [`c-${id}`],
     ...changes,
   });
   const standard = group('default', { type: 'group-default' });
@@ -237,7 +268,10 @@ describe('the targets of a batch', () => {
     { id: 'nobody', type: 'email', name: 'nobody' },
   ];
   const all: NotificationGroup = {
-    ...{ id: 'd', type: 'group-default', name: 'd', notificationLevel: 'all' },
+    id: 'd',
+    type: 'group-default',
+    name: 'd',
+    notificationLevel: 'all',
     childChannelIds: channels.map(({ id }) => id),
   };
   const posted: string[] = [];

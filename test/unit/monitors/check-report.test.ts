@@ -9,7 +9,10 @@ import {
 const NOW_S = 1_795_212_151;
 const sent = {
   source: { type: 'host', hostId: '2vJ965ygiXf' },
-  ...{ name: 'filecount', status: 'CRITICAL', message: 'file counts: 101 over 100', occurredAt: NOW_S },
+  name: 'filecount',
+  status: 'CRITICAL',
+  message: 'file counts: 101 over 100',
+  occurredAt: NOW_S,
 };
 const report = (changes: object = {}): CheckReport => checkReport.parse({ ...sent, ...changes });
 

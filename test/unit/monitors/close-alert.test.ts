@@ -15,8 +15,12 @@ const expression = { type: 'expression', name: 'sum', expression: 'host(h1, load
 /** Closes the only alert of a monitor. @returns the committed event */
 async function closed(monitor: object, key: string, status: HostStatus, lost = 0) {
   const alert: OpenAlert = {
-    ...{ id: 'a1', status: 'CRITICAL', wasCritical: true },
-    ...{ openedAtMs: 1, changedAtMs: 1, notifiedAtMs: 1 },
+    id: 'a1',
+    status: 'CRITICAL',
+    wasCritical: true,
+    openedAtMs: 1,
+    changedAtMs: 1,
+    notifiedAtMs: 1,
   };
   const state: MonitorState = {
     tickMs: 60_000,

@@ -44,7 +44,9 @@ class World {
         },
       },
       {
-        ...{ nowMs: this.nowMs, lagMs: 3_600_000, kind: 'external' },
+        nowMs: this.nowMs,
+        lagMs: 3_600_000,
+        kind: 'external',
         tasks: ids.map((task) => ({ tenant: 'acme', task })),
       },
     );
@@ -72,7 +74,10 @@ class World {
 }
 
 const monitorOf = (changes: Partial<MonitorOf<'external'>> = {}): MonitorOf<'external'> => ({
-  ...{ id: 'm1', type: 'external', name: 'shop', url: 'https://shop.example/' },
+  id: 'm1',
+  type: 'external',
+  name: 'shop',
+  url: 'https://shop.example/',
   ...changes,
 });
 
@@ -120,7 +125,10 @@ test('each tick requests a URL once, and each request counts once for maxCheckAt
 test('response times are judged by their average, and posted to the service', async () => {
   world.monitors = [
     monitorOf({
-      ...{ service: 'shop', responseTimeWarning: 100, responseTimeCritical: 1000, responseTimeDuration: 2 },
+      service: 'shop',
+      responseTimeWarning: 100,
+      responseTimeCritical: 1000,
+      responseTimeDuration: 2,
     }),
   ];
   expect(await world.next({ ...ok, responseMs: 900 })).toEqual([]);
@@ -184,7 +192,9 @@ test('the prober is invoked only if a URL is due, for a few URLs at a time, with
   await world.evaluate();
   expect(world.invocations.map(({ length }) => length)).toEqual([25, 25, 10]);
   expect(world.invocations[1]![0]).toEqual({
-    ...{ url: 'https://shop.example/', containsString: '25', followRedirect: true },
+    url: 'https://shop.example/',
+    containsString: '25',
+    followRedirect: true,
   });
   expect(await world.evaluate()).toEqual(Array(60).fill('idle'));
   expect(world.invocations).toHaveLength(3);

@@ -52,7 +52,11 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
       name: 'a service monitor',
       monitor: {
         ...common,
-        ...{ type: 'service', service: 'shop', metric: 'orders', duration: 2, missingDurationCritical: 10 },
+        type: 'service',
+        service: 'shop',
+        metric: 'orders',
+        duration: 2,
+        missingDurationCritical: 10,
       } as Monitor,
     },
     {

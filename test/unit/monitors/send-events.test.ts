@@ -12,7 +12,12 @@ function batchOf(monitorId: string, kind: 'opened' | 'closed'): AlertBatch {
   const alert = { id: `a-${monitorId}`, status: 'CRITICAL', wasCritical: true } as const;
   const times = { openedAtMs: NOW_MS, changedAtMs: NOW_MS, notifiedAtMs: NOW_MS };
   const event: AlertEvent = {
-    ...{ id: `${monitorId} ${kind}`, key: '', kind, trigger: 'monitoring', isTold: true, atMs: NOW_MS },
+    id: `${monitorId} ${kind}`,
+    key: '',
+    kind,
+    trigger: 'monitoring',
+    isTold: true,
+    atMs: NOW_MS,
     status: kind === 'closed' ? 'OK' : 'CRITICAL',
     subject: { type: 'query', monitorId, monitorName: 'm', memo: '', services: [] },
     alert: { ...alert, ...times },

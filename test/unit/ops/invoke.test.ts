@@ -21,7 +21,9 @@ describe('a call that AWS refuses', () => {
     await new Promise<void>((resolve) => lambda.listen(0, '127.0.0.1', resolve));
     Object.assign(process.env, {
       AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(lambda.address() as AddressInfo).port}`,
-      ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'id',
+      AWS_SECRET_ACCESS_KEY: 'secret',
     });
   });
   afterAll(() => {
@@ -67,7 +69,8 @@ describe('a call that AWS refuses', () => {
       if (/^AWS_(ACCESS|SECRET|SESSION|CONTAINER|WEB_IDENTITY)|^AWS_PROFILE$/.test(name))
         delete process.env[name];
     Object.assign(process.env, {
-      ...{ AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/dev/null' },
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_CONFIG_FILE: '/dev/null',
       AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
     });
     const functions = new Functions('', 'heterotsdb-dev');

@@ -243,7 +243,11 @@ describe('spans of alerts in a graph', () => {
 
 describe("the graph of a monitor's alert", () => {
   const alert: AlertRecord = {
-    ...{ id: '1', status: 'CRITICAL', monitorId: 'm', type: 'host', openedAt: NOON },
+    id: '1',
+    status: 'CRITICAL',
+    monitorId: 'm',
+    type: 'host',
+    openedAt: NOON,
     hostId: 'h1',
   };
 

@@ -180,7 +180,10 @@ describe('the form of a widget', () => {
 
   test('a widget of another kind keeps its title and its place', () => {
     expect(changed(widgets[0]!, { type: 'value', source: 'service', serviceName: 's', name: 'n' })).toEqual({
-      ...{ type: 'value', title: null, layout, fractionSize: 2 },
+      type: 'value',
+      title: null,
+      layout,
+      fractionSize: 2,
       metric: { type: 'service', serviceName: 's', name: 'n' },
     });
     expect(changed(widgets[0]!, { type: 'markdown', markdown: 'x' })).toEqual({

@@ -12,7 +12,10 @@ import { graphsOf } from '../../../functions/page/browser/graphs/graphs';
 import { leastCpuSeconds } from '../../support/cpu-seconds';
 
 const host = (id: string, name: string, roles: Host['roles']): Host => ({
-  ...{ id, name, roles, status: 'working' },
+  id,
+  name,
+  roles,
+  status: 'working',
 });
 const hosts = [
   host('h1', 'web1', { shop: ['web', 'app'] }),

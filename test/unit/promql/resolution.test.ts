@@ -117,12 +117,18 @@ describe('the selectors that read grains', () => {
   };
   const TO = FROM + 2 * DAY;
   const hours = (use: string, fromMs: number, toMs = TO) => ({
-    ...{ fromMs, toMs, grainMs: HOUR },
-    ...{ use, windows: 'widened' },
+    fromMs,
+    toMs,
+    grainMs: HOUR,
+    use,
+    windows: 'widened',
   });
   const whole = (grainMs: number, use: string, fromMs: number, toMs = TO + 1) => ({
-    ...{ fromMs, toMs, grainMs },
-    ...{ use, windows: 'exact' },
+    fromMs,
+    toMs,
+    grainMs,
+    use,
+    windows: 'exact',
   });
 
   test.each([

@@ -107,8 +107,13 @@ function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fe
   const days = new RolledDays(span);
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
   const source: RolledSource = {
-    ...{ span, key: 'r', etag: 'r', days },
-    ...{ deletions: '', excluded: [], groups: [] },
+    span,
+    key: 'r',
+    etag: 'r',
+    days,
+    deletions: '',
+    excluded: [],
+    groups: [],
   };
   const listed = (asks.manifest ?? []).flatMap(({ day }) =>
     states[short(day)] === undefined ? [] : [[day, { day, ...states[short(day)] } as ManifestDay] as const],
@@ -119,7 +124,9 @@ function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fe
     ...(asks.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
     ...(asks.rollups && {
       points: {
-        ...{ series: [], places: [], days: 0 },
+        series: [],
+        places: [],
+        days: 0,
         unproven: new Set(unproven.map((day) => START + (day - 10) * DAY_MS)),
       },
     }),

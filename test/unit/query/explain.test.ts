@@ -34,8 +34,14 @@ test('the explanation has what each selector read from each tier, and what the q
   expect(explain([reading], used)).toEqual({
     reads: [
       {
-        ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rounds: 2, rollupDays: 0 },
-        ...{ read: 'samples', why: 'the range is shorter than 3 days' },
+        selector: '{job="shop"}',
+        from: 0,
+        to: 345_600,
+        series: 2,
+        rounds: 2,
+        rollupDays: 0,
+        read: 'samples',
+        why: 'the range is shorter than 3 days',
         tiers: {
           hot: { samples: 0, places: 0, bytes: 0, why: 'memory has no samples of the range' },
           warm: { samples: 7, places: 2, bytes: 8193, why: 'windows have left memory' },

@@ -98,7 +98,9 @@ test(`steps over rollups are those of samples (FUZZ_SEED=${SEED})`, async () => 
             return { timestamps: Array.from(timestamps), values: Array.from(values) };
           });
         expect({ world, stepMs, aggregate, steps: steps(found) }).toEqual({
-          ...{ world, stepMs, aggregate },
+          world,
+          stepMs,
+          aggregate,
           steps: steps(right),
         });
       }

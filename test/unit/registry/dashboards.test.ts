@@ -24,7 +24,8 @@ class Table {
     if (name !== 'TransactWriteItemsCommand') throw new Error(`${name} stands alone`);
     if (this.losses-- > 0)
       throw new TransactionCanceledException({
-        ...{ $metadata: {}, message: 'lost' },
+        $metadata: {},
+        message: 'lost',
         CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
       });
     for (const { Put, Delete } of input.TransactItems as TransactWriteItem[]) {

@@ -121,9 +121,12 @@ describe('a conditional removal', () => {
 describe('a tick that loses to another writer is not committed', () => {
   const batch = Buffer.from('batch');
   const tick = {
-    ...{ tenantId: TENANT, task: idOf('rule-group', 'g') },
+    tenantId: TENANT,
+    task: idOf('rule-group', 'g'),
     kind: 'rule' as const,
-    ...{ afterMs: 1, tickMs: 2, state: batch },
+    afterMs: 1,
+    tickMs: 2,
+    state: batch,
   };
 
   test.each([

@@ -9,7 +9,11 @@ type Fields = Record<string, unknown>;
 const convert = (dashboard: Fields) => convertGrafana(JSON.stringify({ title: 'Nodes', ...dashboard }));
 const at = (x: number, y: number, w = 12, h = 8) => ({ gridPos: { x, y, w, h } });
 const panel = (type: string, fields: Fields = {}) => ({
-  ...{ type, title: 'P', ...at(0, 0), targets: [{ expr: 'up', legendFormat: '' }], ...fields },
+  type,
+  title: 'P',
+  ...at(0, 0),
+  targets: [{ expr: 'up', legendFormat: '' }],
+  ...fields,
 });
 const defaults = (fields: Fields) => ({ fieldConfig: { defaults: fields } });
 /** Converts one panel, without the fields that every widget has. */

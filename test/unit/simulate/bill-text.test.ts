@@ -9,8 +9,15 @@ function month(name: string, kinds: Record<string, number>): MonthOfBill {
     forecast: { warmWriteUnit: 2e6, warmGbMonth: 2, recoveryGbMonth: 2 },
     assumed: 10,
     sizes: {
-      ...{ memoryBytes: 1, memoryKeys: 1, items: 1, itemBytes: 1, objects: 1 },
-      ...{ archiveBytes: 1, rollupBytes: 1, replacedBytes: 1, kinds },
+      memoryBytes: 1,
+      memoryKeys: 1,
+      items: 1,
+      itemBytes: 1,
+      objects: 1,
+      archiveBytes: 1,
+      rollupBytes: 1,
+      replacedBytes: 1,
+      kinds,
     },
   };
 }

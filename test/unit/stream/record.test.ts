@@ -129,7 +129,9 @@ describe('a stream record', () => {
     {
       name: 'that deletes an empty range',
       bytes: encodeRecord({
-        ...{ tenant: 't', partition: 0, groups: [] },
+        tenant: 't',
+        partition: 0,
+        groups: [],
         deletions: [{ sourceId: idOf('s'), selector: { name: 'm', isPrefix: false }, fromMs: 5, toMs: 5 }],
       }),
     },

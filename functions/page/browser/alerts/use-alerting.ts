@@ -52,7 +52,9 @@ export function useAlerting(
       const found = await Promise.all(others.map((id) => readAlert(api, id)));
       for (const alert of found) if (alert !== undefined) byId.set(alert.id, alert);
       return {
-        ...{ groups, silences, monitors },
+        groups,
+        silences,
+        monitors,
         monitorAlerts: [...byId.values()],
         unknownIds: others.filter((id) => !byId.has(id)),
       };

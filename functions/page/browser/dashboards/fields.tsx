@@ -93,7 +93,9 @@ export function NumberField({ label, value, onInput, isRequired, min, max, step 
         id={id}
         type="number"
         required={isRequired ?? false}
-        {...{ min, max, step }}
+        min={min}
+        max={max}
+        step={step}
         value={value}
         onInput={(event) => onInput(event.currentTarget.value)}
       />

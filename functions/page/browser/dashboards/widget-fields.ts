@@ -35,18 +35,29 @@ export interface WidgetFields {
 }
 
 const EMPTY: WidgetFields = {
-  ...{ type: 'graph', title: '', source: 'host', hostId: '', roleFullname: '', serviceName: '', name: '' },
-  ...{
-    expression: '',
-    query: '',
-    legend: '',
-    isStacked: false,
-    showsTable: false,
-    lineValue: '',
-    lineLabel: '',
-  },
-  ...{ fractionSize: '2', suffix: '', operator: '>', threshold: '', markdown: '' },
-  ...{ x: '0', y: '0', width: '12', height: '8' },
+  type: 'graph',
+  title: '',
+  source: 'host',
+  hostId: '',
+  roleFullname: '',
+  serviceName: '',
+  name: '',
+  expression: '',
+  query: '',
+  legend: '',
+  isStacked: false,
+  showsTable: false,
+  lineValue: '',
+  lineLabel: '',
+  fractionSize: '2',
+  suffix: '',
+  operator: '>',
+  threshold: '',
+  markdown: '',
+  x: '0',
+  y: '0',
+  width: '12',
+  height: '8',
 };
 
 export function fieldsOf(widget: Widget): WidgetFields {

@@ -65,10 +65,10 @@ export function WidgetForm({ api, lists, widget, title, onApply, onClose }: Widg
           onInput={(text) => change({ title: text })}
         />
         {(type === 'graph' || type === 'value') && (
-          <SourceFields {...{ api, lists: lists ?? NO_LISTS, fields, change }} />
+          <SourceFields api={api} lists={lists ?? NO_LISTS} fields={fields} change={change} />
         )}
-        {type === 'graph' && <GraphFields {...{ fields, change }} />}
-        {type === 'value' && <ValueFields {...{ fields, change }} />}
+        {type === 'graph' && <GraphFields fields={fields} change={change} />}
+        {type === 'value' && <ValueFields fields={fields} change={change} />}
         {type === 'markdown' && (
           <AreaField
             label="Text"
@@ -79,8 +79,8 @@ export function WidgetForm({ api, lists, widget, title, onApply, onClose }: Widg
             onInput={(markdown) => change({ markdown })}
           />
         )}
-        {type === 'alertStatus' && <RoleField {...{ lists: lists ?? NO_LISTS, fields, change }} />}
-        <PlaceFields {...{ fields, change }} />
+        {type === 'alertStatus' && <RoleField lists={lists ?? NO_LISTS} fields={fields} change={change} />}
+        <PlaceFields fields={fields} change={change} />
         <FormButtons submit="Apply" onCancel={onClose} />
       </form>
     </Dialog>
@@ -131,7 +131,7 @@ function SourceFields({
           onChoose={(hostId) => change({ hostId })}
         />
       )}
-      {source === 'role' && <RoleField {...{ lists, fields, change }} />}
+      {source === 'role' && <RoleField lists={lists} fields={fields} change={change} />}
       {source === 'service' && (
         <Choice
           label="Service"

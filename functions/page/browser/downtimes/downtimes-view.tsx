@@ -147,7 +147,9 @@ function newDowntime() {
 function downtimeFields(services: readonly ServiceRoles[], monitors: readonly Monitor[]): readonly Field[] {
   const ofMonitors = monitors.map((monitor) => [monitor.id, monitorName(monitor)] as const);
   const scopes = (name: string, options: Field['options'], hint?: string): Field => ({
-    ...{ name, kind: 'several', options: options ?? [] },
+    name,
+    kind: 'several',
+    options: options ?? [],
     ...(hint !== undefined && { hint }),
   });
   return [

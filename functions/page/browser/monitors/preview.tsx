@@ -197,7 +197,10 @@ function drawnPreview(preview: MonitorPreview, nameOf: (subject: PreviewSubject)
     title: isCount ? 'Open alerts' : 'Judged values',
     unit: isCount ? 'integer' : 'float',
     lines: (isCount ? ['open alerts'] : lines.map(nameOf)).map((label, i) => ({
-      ...{ id: String(i), label, isStacked: false, metric: label },
+      id: String(i),
+      label,
+      isStacked: false,
+      metric: label,
       source: { kind: 'labels', id: '' },
     })),
     path: ['preview'],

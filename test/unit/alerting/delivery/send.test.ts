@@ -33,7 +33,10 @@ const alert = (state: Alert['state'], fields: Partial<Alert> = {}): Alert => ({
   ...fields,
 });
 const stateOf = (...alerts: Alert[]): RuleGroupState => ({
-  ...{ tickMs: NOW_MS, evaluatedMs: NOW_MS, durationMs: 1, queryOffsetMs: 0 },
+  tickMs: NOW_MS,
+  evaluatedMs: NOW_MS,
+  durationMs: 1,
+  queryOffsetMs: 0,
   rules: [{ identity: 'r', expr: 'x > 10', alerts, series: [], told: [] }],
 });
 
@@ -74,15 +77,24 @@ test('an Alertmanager gets at most 256 alerts a request', () => {
 });
 
 const batchOf = (group: string, tickMs = NOW_MS, repeatsMs?: readonly number[]): NotificationBatch => ({
-  ...{ tenant: 't', namespace: 'n', group, tickMs, queryOffsetMs: 30_000, isLate: false },
+  tenant: 't',
+  namespace: 'n',
+  group,
+  tickMs,
+  queryOffsetMs: 30_000,
+  isLate: false,
   notifications: [
     {
-      ...{ id: createHash('sha256').update(`${group}${tickMs}`).digest('hex'), state: 'firing', expr: 'x' },
+      id: createHash('sha256').update(`${group}${tickMs}`).digest('hex'),
+      state: 'firing',
+      expr: 'x',
       labels: [
         ['alertname', 'High'],
         ['job', group],
       ],
-      ...{ annotations: [], value: 1, firedAtMs: tickMs },
+      annotations: [],
+      value: 1,
+      firedAtMs: tickMs,
       ...(repeatsMs !== undefined && { repeatsMs }),
     },
   ],

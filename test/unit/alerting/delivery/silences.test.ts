@@ -16,14 +16,18 @@ const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const HOUR_MS = 3_600_000;
 
 const matcher = (name: string, value: string, fields: Partial<SilenceMatcher> = {}): SilenceMatcher => ({
-  ...{ name, value, isRegex: false, isEqual: true },
+  name,
+  value,
+  isRegex: false,
+  isEqual: true,
   ...fields,
 });
 const request = (fields: Partial<SilenceRequest> = {}): SilenceRequest => ({
   matchers: [matcher('job', 'shop')],
   startsAtMs: NOW_MS - HOUR_MS,
   endsAtMs: NOW_MS + HOUR_MS,
-  ...{ createdBy: 'ann', comment: 'upgrade' },
+  createdBy: 'ann',
+  comment: 'upgrade',
   ...fields,
 });
 const put = (
@@ -109,7 +113,8 @@ describe('the silences of a tenant', () => {
   const many = (count: number): readonly Silence[] =>
     Array.from({ length: count }, (_, i) => ({
       ...request({ startsAtMs: NOW_MS - HOUR_MS }),
-      ...{ id: String(i), updatedAtMs: NOW_MS },
+      id: String(i),
+      updatedAtMs: NOW_MS,
     }));
 
   test('are limited by number and by size', () => {

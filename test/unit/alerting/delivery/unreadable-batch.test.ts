@@ -42,11 +42,21 @@ const itemOf = (tenant: typeof TENANT, group: string, bytes: Uint8Array): Item =
 });
 const batchOf = (tenant: typeof TENANT, group: string) =>
   encodeJson({
-    ...{ tenant: tenant.name, namespace: 'n', group, tickMs: NOW_MS, queryOffsetMs: 0, isLate: false },
+    tenant: tenant.name,
+    namespace: 'n',
+    group,
+    tickMs: NOW_MS,
+    queryOffsetMs: 0,
+    isLate: false,
     notifications: [
       {
-        ...{ id: group, state: 'firing', labels: [['alertname', 'High']], annotations: [] },
-        ...{ value: 1, expr: 'x', firedAtMs: NOW_MS },
+        id: group,
+        state: 'firing',
+        labels: [['alertname', 'High']],
+        annotations: [],
+        value: 1,
+        expr: 'x',
+        firedAtMs: NOW_MS,
       },
     ],
   });
@@ -63,11 +73,16 @@ test.each([
     const got: string[] = [];
     let nowMs = NOW_MS;
     const sending: Parameters<typeof sendAll>[0] = {
-      ...{ eventTargets: async () => [], gaveUp: async () => {}, store, publish: async () => {} },
+      eventTargets: async () => [],
+      gaveUp: async () => {},
+      store,
+      publish: async () => {},
       receivers: { get: async () => ({ ...NO_RECEIVERS, webhooks: [{ url: 'w' }] }) },
       ruleStates: { list: async () => new Map() },
       post: async ({ json }) => void got.push(JSON.parse(json).groupLabels.group),
-      ...{ externalUrl: '', now: () => nowMs, told: new Map() },
+      externalUrl: '',
+      now: () => nowMs,
+      told: new Map(),
     };
     const send = () => sendAll(sending, [TENANT], () => true);
     expect(await send()).toEqual({ sent: 2, failed: 1, dropped: 0, outboxAgeMs: 0 });
@@ -76,7 +91,9 @@ test.each([
       nowMs += waitMs(i);
       const isLast = i === MAX_ATTEMPTS - 1;
       expect(await send()).toEqual({
-        ...{ sent: 0, failed: 1, dropped: isLast ? 1 : 0 },
+        sent: 0,
+        failed: 1,
+        dropped: isLast ? 1 : 0,
         outboxAgeMs: isLast ? 0 : nowMs - NOW_MS,
       });
     }
