@@ -15,6 +15,12 @@ const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Number of concurrent requests. */
 const LANES = 2;
+/**
+ * Part of the response when a call of a store takes longer than 2.5 s, or 4 s for memory. On a busy machine, the
+ * stand-in for AWS may not get the CPU for so long. As clients should, the test sends the query again.
+ */
+const NO_ANSWER = 'a store did not answer';
+const MAX_ATTEMPTS = 5;
 /** Maximum memory of a process of the query function, in bytes. As deployed, the function has 1,769 MB. */
 const MAX_BYTES = 1_200_000_000;
 
@@ -170,19 +176,29 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
   test('are answered or refused, none with a failure of the server, within a limit of memory', async () => {
     const requests = Array.from({ length: Math.min(QUERIES, 1_000) });
     const statuses = new Map<number, number>();
+    const report = (done: number) => {
+      if (process.env.FUZZ_QUERIES === undefined) return;
+      const mb = Math.round(peakBytes() / 1e6);
+      process.stdout.write(`${done} queries: ${JSON.stringify([...statuses])}, ${mb} MB at most\n`);
+    };
     for (let done = 0; done < QUERIES; done += requests.length)
       await mapLimited(requests, LANES, async () => {
         const { method, path, parameters } = request();
         const form = new URLSearchParams(parameters);
         const url = new URL(`/prometheus/api/v1/${path}`, stack.url);
         if (method === 'GET') url.search = form.toString();
-        const response = await fetch(url, {
-          method,
-          headers: { 'x-api-key': stack.apiKey },
-          ...(method === 'POST' && { body: form }),
-        });
-        const body = await response.text();
-        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        let response: Response;
+        let body: string;
+        for (let attempt = 1; ; attempt++) {
+          response = await fetch(url, {
+            method,
+            headers: { 'x-api-key': stack.apiKey },
+            ...(method === 'POST' && { body: form }),
+          });
+          body = await response.text();
+          statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+          if (!body.includes(NO_ANSWER) || attempt === MAX_ATTEMPTS) break;
+        }
         // A query that takes too long is refused with 503, as Prometheus does.
         if (response.status >= 500 && !body.includes('"errorType":"timeout"'))
           throw new Error(
@@ -190,11 +206,9 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
           );
         // A query that is too long for a URL is rejected by the API itself.
         if (response.status !== 414 && response.status !== 431) JSON.parse(body);
-      });
+      }).then(() => report(done + requests.length));
     expect(statuses.get(200)).toBeGreaterThan(QUERIES / 5);
     expect(peakBytes()).toBeGreaterThan(50_000_000);
     expect(peakBytes()).toBeLessThan(MAX_BYTES);
-    if (process.env.FUZZ_QUERIES !== undefined)
-      process.stdout.write(`${JSON.stringify([...statuses])}, ${Math.round(peakBytes() / 1e6)} MB at most\n`);
   });
 });
