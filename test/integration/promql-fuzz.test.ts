@@ -120,6 +120,11 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
   } {
     const time = () =>
       random() < 0.05 ? pick(TIMES) : String(startMs / 1000 + Math.floor(random() * 1_800));
+    /** Mostly a range that does not end before it starts. */
+    const times = (): [start: string, end: string] => {
+      const [a, b] = [time(), time()];
+      return random() < 0.9 && Number(a) > Number(b) ? [b, a] : [a, b];
+    };
     const method = pick(['GET', 'POST']);
     const text = expression();
     const more: [string, string][] =
@@ -129,21 +134,23 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
     if (kind < 0.15) {
       const endS = Math.floor(startMs / 3_600_000) * 3600 + pick([0, 3600, 1]);
       const range = { start: endS - pick(LONG_DAYS) * 86_400, end: endS, step: pick([3600, 86_400, 7200]) };
-      const times = Object.entries(range).map(([name, value]): [string, string] => [name, String(value)]);
-      return { method, path: 'query_range', parameters: [['query', text], ...times, ...more] };
+      const long = Object.entries(range).map(([name, value]): [string, string] => [name, String(value)]);
+      return { method, path: 'query_range', parameters: [['query', text], ...long, ...more] };
     }
     if (kind < 0.4)
       return { method, path: 'query', parameters: [['query', text], ['time', time()], ...more] };
     if (kind < 0.8) {
       const step = random() < 0.05 ? pick(['1ms', '0', '1e9', ...TIMES]) : pick(['15', '47', '300']);
+      const [start, end] = times();
       return {
         method,
         path: 'query_range',
-        parameters: [['query', text], ['start', time()], ['end', time()], ['step', step], ...more],
+        parameters: [['query', text], ['start', start], ['end', end], ['step', step], ...more],
       };
     }
     const match: [string, string] = ['match[]', text];
-    const span: [string, string][] = [['start', time()], ['end', time()], ...more];
+    const [start, end] = times();
+    const span: [string, string][] = [['start', start], ['end', end], ...more];
     if (kind < 0.86) return { method, path: 'series', parameters: [match, ...span] };
     if (kind < 0.92) return { method, path: 'labels', parameters: [match, ...span] };
     if (kind < 0.96)
