@@ -44,7 +44,7 @@ async function readTable(
   if (names.length === 0) return reply(200, { times: [], series: [] });
   const series = names.map((each) => metricOf(source, each));
   const shownAs = { stepMs, aggregate, partial };
-  const slices = await readShown(tenant, source, series, range, known, shownAs, (samples) =>
+  const slices = await readShown(tenant, { source, series, known }, range, shownAs, (samples) =>
     seriesTable(samples, stepMs, aggregate),
   );
   const { times, values } = joinTables(slices.map(({ shown }) => shown));

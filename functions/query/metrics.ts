@@ -6,6 +6,7 @@ import { HttpError, reply } from '../../shared/http/http';
 import { downsample, type Samples } from '../../shared/model/aggregates';
 import { type Labels, labelsKey, metricOf, sourceOf } from '../../shared/model/labels';
 import type { TimeRange } from '../../shared/model/selection';
+import { showText } from '../../shared/model/shown-value';
 import { count } from '../../shared/platform/function-metrics';
 import { planShown } from '../../shared/query/plan';
 import { earliestMissing } from '../../shared/query/read';
@@ -19,7 +20,7 @@ import {
   type ShownSlice,
   serverTiming,
 } from './reading';
-import { catalogueOf, hostSource, quote, type RegisteredSource, serviceSource } from './stores';
+import { catalogueOf, hostSource, type RegisteredSource, serviceSource } from './stores';
 
 /** Reads of one metric in Mackerel's format, and of one series with any labels. */
 export const metricHandlers: RouteHandlers = {
@@ -34,7 +35,7 @@ export const metricHandlers: RouteHandlers = {
     namesOf(serviceSource(tenant, path.serviceName)),
 
   'GET /api/v1/series/metrics': async ({ tenant, query }) => {
-    const absent = `there is no series ${quote(query.name)} of exactly these labels`;
+    const absent = `there is no series ${showText(query.name)} of exactly these labels`;
     const read = await readMetric(tenant, query.label, query, absent);
     return metricsResponse(read, (ms) => ms / 1000);
   },
@@ -49,7 +50,7 @@ interface MetricRead {
 
 /** Reads one metric. Mackerel's times are whole seconds. */
 async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredSource, query: MetricsQuery) {
-  const absent = `${text} has no metric ${quote(query.name)}`;
+  const absent = `${text} has no metric ${showText(query.name)}`;
   const read = await readMetric(tenant, labels, query, absent, mustExist);
   return metricsResponse(read, (ms) => Math.floor(ms / 1000));
 }
@@ -75,7 +76,7 @@ async function readMetric(
     throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
   if (stepMs !== undefined) requireFewSteps(1, stepMs, range, known.firstMs);
   const shownAs = { stepMs, aggregate, partial };
-  const slices = await readShown(tenant, source, [series], range, known, shownAs, ([samples]) => {
+  const slices = await readShown(tenant, { source, series: [series], known }, range, shownAs, ([samples]) => {
     count('query', { SamplesRead: samples!.timestamps.length });
     return stepMs === undefined ? samples! : downsample(samples!, stepMs, aggregate);
   });

@@ -1,7 +1,5 @@
-import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
 import { HttpError } from '../../shared/http/http';
 import type { Aggregate, Samples } from '../../shared/model/aggregates';
-import type { Labels } from '../../shared/model/labels';
 import type { TimeRange } from '../../shared/model/selection';
 import { TIERS } from '../../shared/model/tier';
 import { mergeExtents } from '../../shared/query/extents';
@@ -10,7 +8,7 @@ import { clampRange, stepGrains } from '../../shared/query/plan';
 import { seriesOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { readInSlices } from '../../shared/query/read-in-slices';
-import { readSeries } from '../../shared/query/read-series';
+import { readSeries, type SeriesToRead } from '../../shared/query/read-series';
 import type { Selected } from '../../shared/query/select';
 import { MAX_SAMPLES } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -118,22 +116,19 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
 /**
  * Reads series of one source, in slices of the range that memory can hold.
  *
- * @param known the source's catalogue
  * @param show converts a slice to the response's form. It receives the samples of each series, or points that replace
  *   them
  */
 export function readShown<Shown>(
   tenant: Tenant,
-  source: Labels,
-  series: readonly Labels[],
+  wanted: SeriesToRead,
   range: TimeRange,
-  known: SourceCatalogue,
   { stepMs, aggregate, partial }: ShownAs,
   show: (samples: readonly Samples[]) => Shown,
 ): Promise<ShownSlice<Shown>[]> {
   const grains = stepGrains(stepMs, aggregate);
   const read = async (slice: TimeRange, samples: number) => {
-    const found = await readSeries(dependencies, tenant, source, series, slice, known, {
+    const found = await readSeries(dependencies, tenant, wanted, slice, {
       allowsMissing: partial === 'true',
       grains,
       budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),

@@ -3,6 +3,7 @@ import { queryDependencies } from '../../shared/compose/query';
 import { requireFound } from '../../shared/http/http';
 import { type Labels, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
+import { showText } from '../../shared/model/shown-value';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
 const stores = queryDependencies();
@@ -39,19 +40,14 @@ export function hostSource(tenant: Tenant, hostId: string): RegisteredSource {
   const mustExist = async () => {
     requireFound('host', hostId, await hosts.get(tenant.id, hostId));
   };
-  return { tenant, labels: sourceOf.host(hostId), text: `host ${quote(hostId)}`, mustExist };
+  return { tenant, labels: sourceOf.host(hostId), text: `host ${showText(hostId)}`, mustExist };
 }
 
 export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   const mustExist = async () => {
     requireFound('service', name, await services.get(tenant.id, name));
   };
-  return { tenant, labels: sourceOf.service(name), text: `service ${quote(name)}`, mustExist };
-}
-
-/** Quotes a string from a request for a message. Shortens the string to 255 characters, so that messages stay short. */
-export function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 255));
+  return { tenant, labels: sourceOf.service(name), text: `service ${showText(name)}`, mustExist };
 }
 
 export function catalogueOf(tenant: Tenant, source: Labels): Promise<SourceCatalogue> {

@@ -15,9 +15,19 @@ import { units } from './units';
 
 /** All benchmarks; README.md describes each. */
 export const BENCHMARKS: readonly Benchmark[] = [
-  ...[codec, archive],
-  ...[ingest, flush, query, history, promql],
-  ...[rules, units],
-  // Reproductions of published studies.
-  ...[paper, kudu, elastic, tiers, layout],
+  codec,
+  archive,
+  ingest,
+  flush,
+  query,
+  history,
+  promql,
+  rules,
+  units,
+  // Reproductions of published studies:
+  paper,
+  kudu,
+  elastic,
+  tiers,
+  layout,
 ];

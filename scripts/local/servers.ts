@@ -96,23 +96,26 @@ export async function startHotServer(
   };
 }
 
+export interface AwsOptions {
+  /** Determines the order between sequence numbers of different shards (aws.py). @default random */
+  readonly shardSeed?: string | undefined;
+  /** File from {@link writeRights}. @default functions may do everything */
+  readonly rightsFile?: string | undefined;
+  /** Enables behaviour that AWS permits but rarely shows (freedoms.py). @default disabled */
+  readonly freedomsSeed?: number | undefined;
+}
+
 /**
  * Runs the stand-in for Kinesis, DynamoDB and S3. It saves its state only on an orderly stop, so the stack
  * must end if the stand-in ends by itself; `onLost` is called then.
  *
- * @param shardSeed determines the order between sequence numbers of different shards (aws.py). @default
- *   random
- * @param freedomsSeed enables behaviour that AWS permits but rarely shows (freedoms.py). @default disabled
- * @param rightsFile file from {@link writeRights}; without it, functions may do everything
  */
 export async function startAws(
   dataDir: string,
   port: number,
   adopt: Adopt,
   onLost: () => void,
-  shardSeed = process.env.SHARD_SEED,
-  rightsFile?: string,
-  freedomsSeed?: number,
+  { shardSeed = process.env.SHARD_SEED, rightsFile, freedomsSeed }: AwsOptions = {},
 ): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');

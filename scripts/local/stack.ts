@@ -154,15 +154,11 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
         .then(kept),
       freePort()
         .then((free) =>
-          startAws(
-            dataDir,
-            free,
-            adopt,
-            onAwsLost,
-            options.shardSeed?.toString(),
+          startAws(dataDir, free, adopt, onAwsLost, {
+            shardSeed: options.shardSeed?.toString(),
             rightsFile,
-            options.freedomsSeed,
-          ),
+            freedomsSeed: options.freedomsSeed,
+          }),
         )
         .then(kept),
     ]);

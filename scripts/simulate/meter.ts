@@ -21,8 +21,14 @@ const LIST_OF_SOURCES = 'sources';
 const KINDS_OF_SERIES = new Set([
   CHUNKS,
   LIST_OF_SOURCES,
-  ...['layouts', 'changes', 'index', 'directory', 'rolled'],
-  ...['hosts', 'retired-hosts', 'custom-identifiers'],
+  'layouts',
+  'changes',
+  'index',
+  'directory',
+  'rolled',
+  'hosts',
+  'retired-hosts',
+  'custom-identifiers',
 ]);
 
 interface MeterOptions {

@@ -13,8 +13,8 @@ import {
   countDeleted,
   type DeletionsOf,
   deletionsBySource,
-  freshGroups,
   type GroupWork,
+  groupFreshItems,
   prepare,
 } from './prepare';
 
@@ -163,7 +163,7 @@ class DayArchiving {
     const deletionsOf = deletionsBySource(dependencies.catalogue, ref.tenantId);
     const { part } = range;
     if (part === undefined)
-      return this.write(range, { works: freshGroups(warm.day(ref, day, range)), deletionsOf });
+      return this.write(range, { works: groupFreshItems(warm.day(ref, day, range)), deletionsOf });
 
     const object = await cold.open(part.key, { isSequential: true });
     if (object === undefined) {

@@ -28,7 +28,7 @@ export interface GroupWork {
  *
  * @param items all warm items of the groups, ordered by group
  */
-export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerator<GroupWork> {
+export async function* groupFreshItems(items: AsyncIterable<WarmItem>): AsyncGenerator<GroupWork> {
   let group: WarmItem[] = [];
   const work = (): GroupWork => ({
     plan: { group: group[0]!.group, copies: [], merges: [], readsWarm: true, minSamples: 0 },

@@ -36,7 +36,7 @@ export {
   encodeWholeFrames,
   type PickedColumns,
   pickedFrames,
-  wholeFrames,
+  takeWholeFrames,
 } from './picked-frames';
 export { isPresenceOf, isPresent, presenceBytes, presenceOf, presentCount, presentSeries } from './presence';
 export { applyTombstones } from './tombstones';

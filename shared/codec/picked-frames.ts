@@ -38,7 +38,7 @@ export function encodeWholeFrames(frames: readonly Uint8Array[]): Buffer {
 }
 
 /** Returns the whole frames of a reply. */
-export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
+export function takeWholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (const { pick, from, to } of recordsOf(bytes, picks))
     if (pick === undefined) frames.push(bytes.subarray(from, to));

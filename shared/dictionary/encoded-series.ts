@@ -53,7 +53,8 @@ export class EncodedSeries implements SeriesNamer {
       throw new InvalidSeriesError(`labels of ${textBytes} bytes; at most ${MAX_SERIES_BYTES} are allowed`);
     const source = dictionary.sourceOf(labels);
     const entry = table.add(bytes, start, end, 0, scope, part);
-    const series = dictionary.numberOf(source, hash, keyBytes, labels.length, namer, entry, 0, labels);
+    const digest = { hash, keyBytes, labelCount: labels.length };
+    const series = dictionary.numberOf(source, digest, { namer, first: entry, second: 0 }, labels);
     table.setValue(entry, series);
     return series;
   }

@@ -121,15 +121,13 @@ export class NamedSeries implements SeriesNamer {
       return next;
     }
     const { hash, keyBytes } = this.names[name]!;
-    this.lastSeries = this.dictionary.numberOf(
-      set.source,
-      (set.hash + hash) | 0,
-      keyBytesTogether(set.keyBytes, keyBytes),
-      set.labelCount + 1,
-      this.namer,
-      set.number,
-      name,
-    );
+    const digest = {
+      hash: (set.hash + hash) | 0,
+      keyBytes: keyBytesTogether(set.keyBytes, keyBytes),
+      labelCount: set.labelCount + 1,
+    };
+    const seriesName = { namer: this.namer, first: set.number, second: name };
+    this.lastSeries = this.dictionary.numberOf(set.source, digest, seriesName);
     return this.lastSeries;
   }
 

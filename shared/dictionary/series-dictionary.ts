@@ -24,6 +24,20 @@ export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
+/** What is known of a series' labels without the labels; see `LabelsHash` for the hash and `keyBytes`. */
+export interface LabelsDigest {
+  readonly hash: number;
+  readonly keyBytes: number;
+  readonly labelCount: number;
+}
+
+/** The namer of a series, by its index, and the two numbers from which it finds the labels. */
+export interface SeriesName {
+  readonly namer: number;
+  readonly first: number;
+  readonly second: number;
+}
+
 /** Number of series that a new dictionary has room for. */
 const FIRST_SERIES = 256;
 /**
@@ -137,19 +151,13 @@ export class SeriesDictionary {
   /**
    * Returns the number of a series. The first call adds the series.
    *
-   * @param hash hash of the labels; see `LabelsHash`, also for `keyBytes`
-   * @param namer index of the namer that can find the labels from the numbers `first` and `second`
    * @param labels the labels, if the caller has them. Otherwise the dictionary asks the namer, but only if it must
    *   compare labels.
    */
   numberOf(
     source: SeriesSource,
-    hash: number,
-    keyBytes: number,
-    labelCount: number,
-    namer: number,
-    first: number,
-    second: number,
+    { hash, keyBytes, labelCount }: LabelsDigest,
+    { namer, first, second }: SeriesName,
     labels?: Labels,
   ): number {
     const { slots, hashes } = this;

@@ -59,18 +59,17 @@ const MAX_CONFLICTS = 10;
  *
  * @param beforeMs see {@link FrameMover.lease}
  * @param hasTime called before each batch; false ends the flush
- * @param limit limits the group-windows that are moved at the same time; partitions that are flushed in parallel
- *   share one limit
- * @param spreadMs see {@link FrameMover.lease}
+ * @param options `limit` limits the group-windows that are moved at the same time; partitions that are flushed in
+ *   parallel share one limit. For `spreadMs`, see {@link FrameMover.lease}
  */
 export async function flushPartition(
   dependencies: FlushDependencies,
   ref: PartitionRef,
   beforeMs: number,
   hasTime: () => boolean,
-  limit: Limiter = limiter(WINDOWS_AT_ONCE),
-  spreadMs = 0,
+  options: { readonly limit?: Limiter; readonly spreadMs?: number } = {},
 ): Promise<FlushCount> {
+  const { limit = limiter(WINDOWS_AT_ONCE), spreadMs = 0 } = options;
   const { hot, manifest } = dependencies;
   let windows = 0;
   let samples = 0;

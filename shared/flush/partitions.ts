@@ -112,7 +112,7 @@ export async function flushPartitions(
     if (!hasTime()) return NOT_FLUSHED;
     try {
       await losses.resolve(ref);
-      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
+      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
       // Expired frames have invalidated the partition's mark. Resolve it now. Otherwise `isMarkedHere` below would be
       // false, and the lane's lowest arrival time would stay unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);

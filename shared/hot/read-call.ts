@@ -120,14 +120,14 @@ export function replyOf(
   return {
     isMarkedHere: mark === 1,
     loss: loss?.toString(),
-    left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
+    left: left ? parseLeftWindows(left.toString()) : ANY_LEFT,
     markId: markId?.toString(),
     groups: found,
   };
 }
 
 /** Parses the mark's field `left`: numbers separated by spaces (mark-script.ts). */
-function leftWindowsOf(text: string): LeftWindows {
+function parseLeftWindows(text: string): LeftWindows {
   const [beforeMs, ...starts] = text.split(' ').map(Number);
   return { beforeMs: beforeMs!, starts };
 }

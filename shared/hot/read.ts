@@ -6,7 +6,7 @@ import {
   type PickedColumns,
   pickedFrames,
   sampleCount,
-  wholeFrames,
+  takeWholeFrames,
 } from '../codec';
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
@@ -177,7 +177,7 @@ async function pickWanted(
   const { frames, counts } = pickedFrames(picked, picks);
   const block = blockFromFrames(wanted.idBytes, wanted.series.length, frames);
   const samples = samplesOf(counts, picks);
-  const whole = wholeFrames(picked, picks).map(decodeFrame);
+  const whole = takeWholeFrames(picked, picks).map(decodeFrame);
   if (whole.length === 0) return { place, bytes, samples, block };
   const ids = [...new Set(whole.map(({ layout }) => idText(layout)))];
   const layouts = await mapLimited(ids, PARALLEL, async (id) => known.get(id) ?? findLayout(id));

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { showValue } from '../model/shown-value';
 import { HttpError } from './http';
 
 /** Maximum number of invalid fields that one error names. */
@@ -41,7 +42,7 @@ function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
   const field = path.map(String).join('.').slice(0, MAX_SHOWN) || 'body';
   const input = inputOf(issue);
   if (input === undefined) return `${field} is missing`;
-  return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${show(input)}`;
+  return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${showValue(input)}`;
 }
 
 /** Returns the value of an issue's field. If a field decides the type of an object, zod reports the whole object. */
@@ -49,12 +50,4 @@ function inputOf(issue: { readonly input?: unknown; readonly discriminator?: unk
   const { input, discriminator } = issue;
   if (typeof discriminator !== 'string' || typeof input !== 'object' || input === null) return input;
   return Object.hasOwn(input, discriminator) ? (input as Record<string, unknown>)[discriminator] : undefined;
-}
-
-/** Formats a value for an error message, cut to {@link MAX_SHOWN} characters. */
-function show(value: unknown): string {
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === 'object' && value !== null) return 'an object';
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_SHOWN));
-  return String(value);
 }

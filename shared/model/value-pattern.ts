@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { showText } from './shown-value';
 
 /** A regular expression that cannot be used: its syntax is wrong, or it exceeds a limit. */
 export class InvalidPatternError extends Error {
@@ -52,7 +53,7 @@ function automatonOf(expression: string): RE2JS {
   const size = compiled.programSize();
   if (size > MAX_INSTRUCTIONS)
     throw new InvalidPatternError(
-      `the regular expression ${show(expression)} compiles to ${size} instructions; at most ${MAX_INSTRUCTIONS} are allowed`,
+      `the regular expression ${showText(expression)} compiles to ${size} instructions; at most ${MAX_INSTRUCTIONS} are allowed`,
     );
   return compiled;
 }
@@ -78,7 +79,7 @@ const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
 function compile(expression: string): RE2JS {
   if (expression.length > MAX_COMPILED_CHARACTERS)
     throw new InvalidPatternError(
-      `the regular expression ${show(expression)} has ${expression.length} characters; at most ${MAX_COMPILED_CHARACTERS} are allowed where it is no list of words`,
+      `the regular expression ${showText(expression)} has ${expression.length} characters; at most ${MAX_COMPILED_CHARACTERS} are allowed where it is no list of words`,
     );
   try {
     return RE2JS.compile(expression, RE2JS.DOTALL);
@@ -87,10 +88,6 @@ function compile(expression: string): RE2JS {
       cause: error,
     });
   }
-}
-
-function show(expression: string): string {
-  return JSON.stringify(expression.length > 50 ? `${expression.slice(0, 50)}...` : expression);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { showText } from '../model/shown-value';
 import { quotedNames } from '../promql/dotted-names';
 import { PromqlError } from '../promql/errors';
 import { parsePromql } from '../promql/parser';
@@ -7,9 +8,6 @@ import type { Service } from '../registry/services';
 import { ExpressionError, parseExpression } from './expression';
 import { parseScope } from './fields';
 import type { MonitorSpec } from './monitor';
-
-/** Maximum number of characters of a value that a message shows. */
-const MAX_SHOWN = 100;
 
 /**
  * Checks the references and expressions in a monitor: services, roles, an expression, a query, a time.
@@ -111,7 +109,7 @@ export function requireIds(
 }
 
 function unknownError(field: string, what: string, name: string): RefusedError {
-  return new RefusedError(`${field}: there is no ${what} ${JSON.stringify(name.slice(0, MAX_SHOWN))}`);
+  return new RefusedError(`${field}: there is no ${what} ${showText(name)}`);
 }
 
 function requireQuery(query: string): void {

@@ -1,3 +1,4 @@
+import { quote } from '../promql/print';
 import { type Expression, ExpressionError } from './expression';
 
 /** Returns the hosts that are in a role now. */
@@ -183,8 +184,4 @@ function windowOf({ text, selector }: Compiled, ms: number): string {
 function timeLeft(window: string, threshold: number): string {
   const now = `predict_linear(${window},0)`;
   return `((((${threshold} - ${now}) / deriv(${window})) >= 0) or (${now} * 0 + Inf))`;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.toWellFormed());
 }

@@ -2,6 +2,7 @@ import type { Catalogue } from '../catalogue/catalogue';
 import { metricNames } from '../catalogue/source-series';
 import { type Labels, sourceOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
+import { showText } from '../model/shown-value';
 import { InvalidEventError } from '../platform/event';
 import type { Host, Hosts } from '../registry/hosts';
 import type { Services } from '../registry/services';
@@ -60,10 +61,10 @@ async function findHost(stores: SourceStores, tenant: Tenant, text: string): Pro
   for await (const host of stores.hosts.list(tenant.id)) if (host.name === text) named.push(host);
   const [only] = named;
   if (only === undefined)
-    throw new InvalidEventError(`tenant ${tenant.name} has no host with the id or name ${show(text)}`);
+    throw new InvalidEventError(`tenant ${tenant.name} has no host with the id or name ${showText(text)}`);
   if (named.length > 1)
     throw new InvalidEventError(
-      `${named.length} hosts are named ${show(text)}; give one's id: ${named
+      `${named.length} hosts are named ${showText(text)}; give one's id: ${named
         .slice(0, MAX_LISTED)
         .map(({ id }) => id)
         .join(', ')}${named.length > MAX_LISTED ? ', ...' : ''}`,
@@ -78,7 +79,7 @@ async function findService(stores: SourceStores, tenant: Tenant, name: string): 
   ]);
   // A deleted service may still have samples.
   if (registered === undefined && posted.metrics.length === 0)
-    throw new InvalidEventError(`tenant ${tenant.name} has no service ${show(name)}`);
+    throw new InvalidEventError(`tenant ${tenant.name} has no service ${showText(name)}`);
   return posted;
 }
 
@@ -98,9 +99,4 @@ async function readSource(
     labels,
     metrics,
   };
-}
-
-/** Quotes a value for a message; the quotes make leading and trailing spaces visible. */
-function show(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 }

@@ -131,6 +131,6 @@ function durationOf(duration: Duration, isOperand = false): string {
 }
 
 /** Returns a string literal that reads back as the same text. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text).replaceAll(/\\u(d[89a-f]..)/gi, '\\ufffd');
 }

@@ -36,7 +36,7 @@ export async function countSamples(
   );
   await mapLimited(days, PARALLEL, async (dayMs) => {
     const range = { fromMs: Math.max(fromMs, dayMs), toMs: Math.min(toMs, dayMs + DAY_MS) };
-    const { block } = await readSeries(dependencies, tenant, source, series, range, known);
+    const { block } = await readSeries(dependencies, tenant, { source, series, known }, range);
     block.columns.forEach(({ values }, i) => {
       counts[i]! += values.length;
     });

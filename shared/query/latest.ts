@@ -34,7 +34,7 @@ export async function readLatest(
     if (missing.length === 0) break;
     const range = { fromMs: nowMs - backMs, toMs: nowMs + DAY_MS };
     const series = missing.map((name) => metricOf(source, name));
-    const { block } = await readSeries(dependencies, tenant, source, series, range, known);
+    const { block } = await readSeries(dependencies, tenant, { source, series, known }, range);
     missing.forEach((name, i) => {
       const { rows, values } = block.columns[i]!;
       const last = values.length - 1;

@@ -17,20 +17,25 @@ const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
 /** Series of one source, in the order in which they were asked for. */
 export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks'> {}
 
+/** Series of one source to read. */
+export interface SeriesToRead {
+  readonly source: Labels;
+  readonly series: readonly Labels[];
+  /** The source's catalogue. Series that it lacks have no samples. */
+  readonly known: SourceCatalogue;
+}
+
 /**
  * Reads series of one source from all tiers.
  *
- * @param known the source's catalogue. Series that it lacks have no samples
  * @param options if they have no budget, the number of samples is not limited
  * @throws {IncompleteReadError | SelectLimitError}
  */
 export async function readSeries(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  source: Labels,
-  series: readonly Labels[],
+  { source, series, known }: SeriesToRead,
   range: TimeRange,
-  known: SourceCatalogue,
   { budget = new ReadBudget(UNLIMITED), ...options }: Partial<Omit<ReadOptions, 'matchers'>> = {},
 ): Promise<ReadSeries> {
   const found = foundIn(known, sourceIdOf(tenant.id, source), series);

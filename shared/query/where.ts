@@ -28,7 +28,12 @@ export async function where(
   range: TimeRange,
 ): Promise<Record<Tier, TierPlaces>> {
   const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
-  const { tiers } = await readSeries(dependencies, tenant, source, [metricOf(source, name)], range, known);
+  const { tiers } = await readSeries(
+    dependencies,
+    tenant,
+    { source, series: [metricOf(source, name)], known },
+    range,
+  );
   const placesOf = async (tier: Tier): Promise<TierPlaces> => {
     const places = await Promise.all(
       tiers[tier].places

@@ -157,7 +157,7 @@ describe('a day that is archived in parts', () => {
           const known = await tiers.newCatalogue().source(id, sourceIdOf(id, source));
           const range = { fromMs: dayStartMs(day), toMs: dayStartMs(day) + DAY };
           const series = ['cpu', 'load'].map((name) => metricOf(source, name));
-          const { block } = await readSeries(tiers, tenant, source, series, range, known);
+          const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
           const sorted = [...values].sort(([a], [b]) => a - b);
           expect([...block.timestamps]).toEqual(sorted.map(([ms]) => ms));
           expect([...block.columns[0]!.values]).toEqual(sorted.map(([, value]) => value));

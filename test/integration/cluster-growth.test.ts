@@ -81,7 +81,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     const limit = limiter(DRAINED_AT_ONCE);
     const moved = await mapLimited(partitions, 8, async (ref) => {
       await tiers.losses.resolve(ref);
-      return flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, before, () => true, limit);
+      return flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, before, () => true, { limit });
     });
     const samples = moved.reduce((sum, each) => sum + each.samples, 0);
     return { before, windows: moved.length, samples, bytes: 0, remaining: 0 };

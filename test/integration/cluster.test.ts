@@ -225,9 +225,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const source = sourceOf.host(held[0]!);
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const range = { fromMs: start + 2 * HOUR_MS, toMs: start + 3 * HOUR_MS };
-    await expect(readSeries(tiers, tenant, source, [metricOf(source, 'm0')], range, known)).rejects.toThrow(
-      IncompleteReadError,
-    );
+    await expect(
+      readSeries(tiers, tenant, { source, series: [metricOf(source, 'm0')], known }, range),
+    ).rejects.toThrow(IncompleteReadError);
 
     await feed.round(hosts, true);
     const loss = (await tiers.recovery.loss())!;

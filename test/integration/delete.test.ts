@@ -199,7 +199,7 @@ describe('deletions', () => {
         const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
         const series = NAMES.map((metric) => metricOf(source, metric));
         const range = { fromMs: midnight - HOUR, toMs: midnight + HOUR };
-        const { block, tiers: readings } = await readSeries(tiers, tenant, source, series, range, known);
+        const { block, tiers: readings } = await readSeries(tiers, tenant, { source, series, known }, range);
         const lines = block.columns.flatMap(({ rows, values }, i) =>
           Array.from(values, (value, cell) => {
             const ms = block.timestamps[rows === undefined ? cell : rows[cell]!]!;

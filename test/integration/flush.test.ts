@@ -94,7 +94,12 @@ describe('moving group-windows', () => {
     const source: Labels = sourceOf.host(host);
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const range = { fromMs: start, toMs: start + HOUR_MS };
-    const { block } = await readSeries(tiers, tenant, source, [metricOf(source, name)], range, known);
+    const { block } = await readSeries(
+      tiers,
+      tenant,
+      { source, series: [metricOf(source, name)], known },
+      range,
+    );
     const { rows, values } = block.columns[0]!;
     return new Map(
       Array.from(values, (value, i) => [

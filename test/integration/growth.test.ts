@@ -148,7 +148,12 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, HOSTS[host]!));
       const series = METRICS.map((name) => metricOf(HOSTS[host]!, name));
       const range = { fromMs: start - 2 * DAY, toMs: nowMs + 3 * DAY };
-      const { block } = await readSeries({ ...tiers, now }, tenant, HOSTS[host]!, series, range, known);
+      const { block } = await readSeries(
+        { ...tiers, now },
+        tenant,
+        { source: HOSTS[host]!, series, known },
+        range,
+      );
       return block.columns.flatMap(({ rows, values }, i) =>
         Array.from(
           values,

@@ -120,7 +120,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     for (const source of sources) {
       const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
       const series = seriesOf(known);
-      const { block } = await readSeries(tiers, tenant, source, series, range, known);
+      const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
       block.columns.forEach(({ rows: at, values }, i) => {
         const labels = series[i]!;
         const rest = labels.filter(([label]) => label !== METRIC_NAME && label !== 'host');

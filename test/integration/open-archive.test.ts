@@ -97,7 +97,7 @@ describe('the archive', () => {
       const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((name) => metricOf(source, name));
       const range = { fromMs: dayStartMs(days[0]!), toMs: dayStartMs(days[1]!) + DAY };
-      const { block } = await readSeries(tiers, tenant, source, series, range, known);
+      const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
       const rest = source.filter(([label]) => label !== 'host');
       block.columns.forEach(({ rows: at, values }, i) => {
         values.forEach((value, cell) => {
@@ -170,7 +170,7 @@ describe('the archive', () => {
     const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
     const series = ['corrected', 'repeated'].map((name) => metricOf(source, name));
     const range = { fromMs: ms, toMs: ms + 1 };
-    const { block } = await readSeries(tiers, tenant, source, series, range, known);
+    const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
     expect(block.columns.map(({ values }) => [...values])).toEqual([[2], [7]]);
 
     const format = readFileSync(join(REPOSITORY, 'shared', 'cold', 'FORMAT.md'), 'utf8');

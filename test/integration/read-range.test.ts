@@ -90,7 +90,12 @@ describe('what a read costs', () => {
     const clamped = clampRange(range, Date.now(), RETENTION);
     const warm = new WarmTier({ client: tiers.meta.client, name: physicalName('Warm') }, RETENTION);
     const reader = { ...tiers, warm };
-    const { block } = await readSeries(reader, tenant, source, [metricOf(source, 'm')], clamped, known);
+    const { block } = await readSeries(
+      reader,
+      tenant,
+      { source, series: [metricOf(source, 'm')], known },
+      clamped,
+    );
     return { samples: block.timestamps.length, calls: tiers.calls() - before };
   }
 
@@ -272,7 +277,7 @@ describe('selecting series by matchers', () => {
       const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
       const series = seriesOf(known);
       if (series.length === 0) return [];
-      const { block } = await readSeries(tiers, tenant, source, series, range, known);
+      const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
       return series.map((labels, i) => [labelValue(labels, '__name__'), ...block.columns[i]!.values]);
     };
     expect(await read()).toEqual([]);

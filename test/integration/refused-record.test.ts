@@ -1,4 +1,4 @@
-import { wholeFrames } from '../../shared/codec';
+import { takeWholeFrames } from '../../shared/codec';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';
@@ -78,7 +78,7 @@ describe('a record that a store refuses for its size', () => {
         group,
         start,
       );
-      expect(wholeFrames(picked, [])).toHaveLength(1);
+      expect(takeWholeFrames(picked, [])).toHaveLength(1);
     }
   });
 

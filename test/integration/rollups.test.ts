@@ -224,7 +224,7 @@ describe('rollups', () => {
       const grains = stepGrains(stepMs, aggregate);
       const known = await reader.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((metric) => metricOf(source, metric));
-      const found = await readSeries(reader, tenant, source, series, rangeOf({ stepMs, days }), known, {
+      const found = await readSeries(reader, tenant, { source, series, known }, rangeOf({ stepMs, days }), {
         grains,
       });
       const answers = seriesOf(found, grains).map((samples) => shown(downsample(samples, stepMs, aggregate)));

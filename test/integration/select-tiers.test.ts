@@ -276,7 +276,9 @@ describe('samples split over memory, warm table and archive', () => {
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const [series] = inCatalogue(known);
     const budget = new ReadBudget({ ...DEFAULT_LIMITS, samples: 1 });
-    const reading = readSeries(tiers, tenant, source, [series!], RANGES['all of it'], known, { budget });
+    const reading = readSeries(tiers, tenant, { source, series: [series!], known }, RANGES['all of it'], {
+      budget,
+    });
     const name = isIn('__name__', [labelValue(series!, '__name__')!]);
     const asked = matchersText([...source.map(([label, value]) => equals(label, value)), name]);
     await expect(reading).rejects.toThrow(`${asked} selects an estimated`);

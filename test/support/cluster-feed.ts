@@ -116,7 +116,7 @@ export class ClusterFeed {
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
     const series = [metricOf(source, names[0]!)];
-    const { block } = await readSeries(tiers, tenant, source, series, range, known);
+    const { block } = await readSeries(tiers, tenant, { source, series, known }, range);
     const seen = new Set(Array.from(block.timestamps, (ms) => (ms - startMs) / 1000));
     return before.filter((at) => !seen.has(at)).length;
   }
@@ -130,7 +130,7 @@ export class ClusterFeed {
       const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((name) => metricOf(source, name));
       const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
-      const { block } = await readSeries(tiers, tenant, source, series, range, known, {
+      const { block } = await readSeries(tiers, tenant, { source, series, known }, range, {
         allowsMissing: true,
       });
       for (const [m, { rows, values }] of block.columns.entries()) {

@@ -119,9 +119,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     await freePort(),
     () => {},
     () => {},
-    process.env.SHARD_SEED,
-    undefined,
-    hasFreedoms ? freedomsSeed() : undefined,
+    { freedomsSeed: hasFreedoms ? freedomsSeed() : undefined },
   );
   const nothing = { functions: [], routes: [], functionUrls: [], mappings: [], schedules: [], streams: [] };
   await provision(localAws(awsServer.port), {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { showText } from '../../model/shown-value';
 import { parseDurationMs } from '../../promql/numbers';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
@@ -20,17 +21,12 @@ const time = z
     if (Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: `cannot parse ${show(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
+      message: `cannot parse ${showText(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
       input: text,
     });
     return z.NEVER;
   })
   .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
-
-/** Quotes a value for an error message, cut to its first 100 characters. */
-function show(text: string): string {
-  return JSON.stringify(text.slice(0, 100));
-}
 
 /**
  * A duration parameter, as ms: seconds with an optional fraction, or text such as `1h30m`. Empty counts as
@@ -45,7 +41,7 @@ const duration = z
     if (typeof ms === 'number' && Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: `cannot parse ${show(text)} to a valid duration; expected seconds or a duration such as 1h30m`,
+      message: `cannot parse ${showText(text)} to a valid duration; expected seconds or a duration such as 1h30m`,
       input: text,
     });
     return z.NEVER;

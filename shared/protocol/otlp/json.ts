@@ -1,4 +1,5 @@
 import { InvalidSeriesError } from '../../dictionary/series-dictionary';
+import { showValue } from '../../model/shown-value';
 import {
   type Attribute,
   type AttributeValue,
@@ -251,12 +252,5 @@ function asDouble(value: unknown, field: string): number {
 }
 
 function invalid(field: string, expected: string, value: unknown): InvalidMetricsJsonError {
-  return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${show(value)}`);
-}
-
-/** Formats a value for a message. Arrays and objects are only named, because writing them might overflow the stack. */
-function show(value: unknown): string {
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && value !== null) return 'an object';
-  return (JSON.stringify(value) ?? 'nothing').slice(0, 100);
+  return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${showValue(value)}`);
 }
