@@ -18,8 +18,8 @@ async function start(options: StartOptions): Promise<void> {
   const report = (line: string) => console.error(line);
   const began = Date.now();
   // Listen for signals from the start, so that an interrupted start stops what it has started.
-  const asked = new Promise<void>((resolveAsked) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolveAsked());
+  const stopSignal = new Promise<void>((resolveSignal) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolveSignal());
   });
   if (!options.json) report('starting: synthesis, Valkey, stand-ins for Kinesis, DynamoDB and S3');
   const stack = await startStack({
@@ -52,7 +52,7 @@ async function start(options: StartOptions): Promise<void> {
     const seen = demo === undefined ? '' : `host=${demo.hostId}&last=30m&`;
     console.log(`open the page: ${addresses.url}/#${seen}key=${addresses.apiKey}`);
   }
-  await asked;
+  await stopSignal;
   if (!options.json) report('stopping; saving memory for the next start');
   demo?.stop();
   stopProgress();
@@ -73,7 +73,7 @@ function checkNames(settings: Readonly<Record<string, string>>): void {
 
 async function main(): Promise<void> {
   const parsed = parseStartOptions(process.argv.slice(2));
-  if ('answer' in parsed) console.log(parsed.answer);
+  if ('answer' in parsed) console.log(parsed.output);
   else if ('error' in parsed) throw new Problem(parsed.error);
   else await start(parsed.options);
 }

@@ -3,13 +3,13 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
-import { ASKED_HEADER } from './frame/aws-meter';
+import { COST_HEADER } from './frame/aws-meter';
 import type { Frame } from './frame/frame';
 import { quantile } from './frame/quantile';
 import type { Stores } from './frame/stores';
 import { Worker } from './frame/worker';
 import type { Keeping, Passed } from './workers/kept-answers';
-import type { Asked, Order, Spent } from './workers/query';
+import type { QueryCost, Order, Spent } from './workers/query';
 
 /**
  * Warm-up of an instance, in number of queries and in ms. During it, the instance opens connections and compiles code.
@@ -44,7 +44,7 @@ export type PathOf = (client: number, turn: number) => string;
 
 type Instance = Worker<{ readonly port: number }>;
 
-interface Answer extends Asked {
+interface MeasuredQuery extends QueryCost {
   /** Duration of the query, excluding the emulator's time. */
   readonly ms: number;
 }
@@ -75,8 +75,8 @@ export class QueryInstances {
     return made;
   }
 
-  private async keepAnswers(isKeeping: boolean): Promise<void> {
-    await this.keeper.ask({ isKeeping } satisfies Keeping);
+  private async cacheResponses(isKeeping: boolean): Promise<void> {
+    await this.keeper.request({ isKeeping } satisfies Keeping);
   }
 
   /**
@@ -96,14 +96,14 @@ export class QueryInstances {
   async first(path: string, apiKey: string, holdMs: number, profile?: string) {
     await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
     await this.passed();
-    const { answers, cpuMs } = await this.spent(async () => [await this.ask(0, path, apiKey)]);
+    const { queries, cpuMs } = await this.spent(async () => [await this.request(0, path, apiKey)]);
     if (profile !== undefined) await this.order(() => ({ profile: { file: `${profile}.cpuprofile` } }));
-    return { ...answers[0]!, cpuMs, ...(await this.passed()) };
+    return { ...queries[0]!, cpuMs, ...(await this.passed()) };
   }
 
   /** Returns the requests that the instances made to AWS since the last call. */
   private passed(): Promise<Passed> {
-    return this.keeper.ask<Passed>({ isKeeping: false } satisfies Keeping);
+    return this.keeper.request<Passed>({ isKeeping: false } satisfies Keeping);
   }
 
   /** Measures one kind of query. Times exclude the emulator's; counts are means. */
@@ -115,14 +115,14 @@ export class QueryInstances {
         (await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, restMs, goesOn)))).flat(),
       );
     const warmMs = performance.now() + WARM_UP_MS;
-    await this.keepAnswers(true);
+    await this.cacheResponses(true);
     await repeat(0, (done) => done < WARM_UP && performance.now() < warmMs);
     const kept = await repeat(0, (done) => done < KEPT_MEASURED);
-    await this.keepAnswers(false);
+    await this.cacheResponses(false);
     const rounds = await this.rounds(pathOf, apiKey);
     await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
     const beganMs = performance.now();
-    const { answers, cpuMs } = await repeat(pauseMs, (done) => {
+    const { queries, cpuMs } = await repeat(pauseMs, (done) => {
       const elapsedMs = performance.now() - beganMs;
       return (
         elapsedMs < durationMs || (done * instances.length < LEAST_MEASURED && elapsedMs < MOST_MEASURED_MS)
@@ -132,8 +132,8 @@ export class QueryInstances {
       holdMs: 0,
       ...(profile !== undefined && { profile: { file: `${profile}-${i}.cpuprofile` } }),
     }));
-    const times = answers.map(({ ms }) => ms);
-    const mean = (of: keyof Asked) => answers.reduce((sum, each) => sum + each[of], 0) / answers.length;
+    const times = queries.map(({ ms }) => ms);
+    const mean = (of: keyof QueryCost) => queries.reduce((sum, each) => sum + each[of], 0) / queries.length;
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
@@ -156,11 +156,11 @@ export class QueryInstances {
 
   /** Returns the instances' CPU per answer during some work. */
   private async spent(
-    work: () => Promise<readonly Answer[]>,
-  ): Promise<{ readonly cpuMs: number; readonly answers: readonly Answer[] }> {
+    work: () => Promise<readonly MeasuredQuery[]>,
+  ): Promise<{ readonly cpuMs: number; readonly queries: readonly MeasuredQuery[] }> {
     const beforeMs = await this.cpuMs();
-    const answers = await work();
-    return { answers, cpuMs: ((await this.cpuMs()) - beforeMs) / answers.length };
+    const queries = await work();
+    return { queries, cpuMs: ((await this.cpuMs()) - beforeMs) / queries.length };
   }
 
   private async repeat(
@@ -169,13 +169,13 @@ export class QueryInstances {
     apiKey: string,
     pauseMs: number,
     goesOn: (done: number) => boolean,
-  ): Promise<Answer[]> {
-    const answers: Answer[] = [];
-    while (goesOn(answers.length)) {
-      answers.push(await this.ask(i, pathOf(i, answers.length), apiKey));
+  ): Promise<MeasuredQuery[]> {
+    const queries: MeasuredQuery[] = [];
+    while (goesOn(queries.length)) {
+      queries.push(await this.request(i, pathOf(i, queries.length), apiKey));
       if (pauseMs > 0) await sleep(2 * pauseMs * Math.random());
     }
-    return answers;
+    return queries;
   }
 
   /** Returns the number of a query's rounds: its duration as a multiple of the delay of answers. */
@@ -184,27 +184,27 @@ export class QueryInstances {
     const least = async () => {
       const times: number[] = [];
       for (let i = 0; i < 3; i++) {
-        const { ms, emulatorMs } = await this.ask(0, pathOf(0, 0), apiKey);
+        const { ms, emulatorMs } = await this.request(0, pathOf(0, 0), apiKey);
         times.push(ms + emulatorMs);
       }
       return Math.min(...times);
     };
     const unheldMs = await least();
-    await instance.ask({ holdMs: HOLD_MS } satisfies Order);
+    await instance.request({ holdMs: HOLD_MS } satisfies Order);
     const heldMs = await least();
-    await instance.ask({ holdMs: 0 } satisfies Order);
+    await instance.request({ holdMs: 0 } satisfies Order);
     return Math.round((heldMs - unheldMs) / HOLD_MS);
   }
 
-  private async ask(i: number, path: string, apiKey: string): Promise<Answer> {
+  private async request(i: number, path: string, apiKey: string): Promise<MeasuredQuery> {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
     // Reject an empty answer, which would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
-    const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;
-    return { ...asked, ms: totalMs - asked.emulatorMs };
+    const cost = JSON.parse(response.headers[COST_HEADER] as string) as QueryCost;
+    return { ...cost, ms: totalMs - cost.emulatorMs };
   }
 
   private async fetch(i: number, path: string, apiKey: string) {
@@ -217,7 +217,7 @@ export class QueryInstances {
   }
 
   private order(orderOf: (instance: number) => Order): Promise<Spent[]> {
-    return Promise.all(this.instances.map((instance, i) => instance.ask<Spent>(orderOf(i))));
+    return Promise.all(this.instances.map((instance, i) => instance.request<Spent>(orderOf(i))));
   }
 
   /** CPU of all instances so far. */

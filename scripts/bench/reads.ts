@@ -94,10 +94,10 @@ export const history = bench({
   run: (options, frame) => {
     const { hosts, days: coldDays, counters: areCounters } = options;
     const shape = { hosts, nowMs: Date.now(), coldDays, isWhole: true, areCounters };
-    const isAsked = ({ kind }: Kind) => options.only?.includes(Object.values(kind).join('-')) ?? true;
+    const isSelected = ({ kind }: Kind) => options.only?.includes(Object.values(kind).join('-')) ?? true;
     if (areCounters)
       return reads(frame, { ...options, pause: 0 }, shape, (data) =>
-        counterKinds(data, coldDays).filter(isAsked),
+        counterKinds(data, coldDays).filter(isSelected),
       );
     return reads(frame, { ...options, pause: 0 }, shape, (data) => {
       const { toMs } = data.ranges.hot;
@@ -105,8 +105,8 @@ export const history = bench({
         RANGES.map((range) => {
           // An answer may have at most 100,000 values.
           const stepS = query === 'host' && range === '90d' ? 3 * 3600 : STEPS[range];
-          const asked = { fromMs: toMs - parseDuration(range)!, toMs };
-          return { kind: { query, range }, ...pathOf(data, query, asked, stepS) };
+          const span = { fromMs: toMs - parseDuration(range)!, toMs };
+          return { kind: { query, range }, ...pathOf(data, query, span, stepS) };
         }),
       );
       const sums = PROMQL_RANGES.map((range) => ({
@@ -117,7 +117,7 @@ export const history = bench({
           return promqlPath(query, toMs - parseDuration(range)!, toMs, '1h');
         },
       }));
-      return [...graphs, ...sums].filter(isAsked);
+      return [...graphs, ...sums].filter(isSelected);
     });
   },
 });

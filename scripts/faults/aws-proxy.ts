@@ -55,23 +55,23 @@ export class AwsProxy {
   }
 
   private async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const asked = await wholeRequest(incoming);
-    const call = awsCall(this.functionName, asked);
+    const request = await wholeRequest(incoming);
+    const call = awsCall(this.functionName, request);
     const fault = this.decide(call);
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
       return void outgoing.destroy();
-    const answer = await (fault?.kind === 'answer'
-      ? fault.answer(asked, (request) => this.forward(request))
-      : this.forward(asked));
+    const response = await (fault?.kind === 'answer'
+      ? fault.response(request, (request) => this.forward(request))
+      : this.forward(request));
     if (fault?.kind === 'lose-reply') return void outgoing.destroy();
     if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
       return void outgoing.destroy();
-    outgoing.writeHead(answer.status, answer.headers).end(answer.body);
+    outgoing.writeHead(response.status, response.headers).end(response.body);
   }
 
-  private forward(asked: WholeRequest) {
-    const target = asked.path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
-    return forward(asked, target, this.agent);
+  private forward(request: WholeRequest) {
+    const target = request.path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
+    return forward(request, target, this.agent);
   }
 }

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { WholeAnswer, WholeRequest } from '../local/forward';
+import type { WholeResponse, WholeRequest } from '../local/forward';
 
 /** A function's call to a store, as seen by the proxy. */
 export interface Call {
@@ -26,10 +26,10 @@ export type Fault =
   /** Answers a call to AWS in place of the service, which may be asked with another request. */
   | {
       readonly kind: 'answer';
-      readonly answer: (
-        asked: WholeRequest,
-        ask: (request: WholeRequest) => Promise<WholeAnswer>,
-      ) => Promise<WholeAnswer>;
+      readonly respond: (
+        request: WholeRequest,
+        forward: (request: WholeRequest) => Promise<WholeResponse>,
+      ) => Promise<WholeResponse>;
     }
   /**
    * Runs `act` on the calling process while it waits. If `act` returns true, the call or its answer is then

@@ -134,8 +134,8 @@ class Servers implements LocalCluster {
 
   async ownerOf(slot: number): Promise<ClusterNode> {
     type Served = [first: number, last: number, primary: [host: string, port: number, id: string]];
-    const answers = this.nodes.map(({ redis }) => redis.call('CLUSTER', 'SLOTS') as Promise<Served[]>);
-    const ranges = await Promise.any(answers);
+    const replies = this.nodes.map(({ redis }) => redis.call('CLUSTER', 'SLOTS') as Promise<Served[]>);
+    const ranges = await Promise.any(replies);
     const [, , [, port]] = ranges.find(([first, last]) => first <= slot && slot <= last)!;
     return this.nodes.find((node) => node.port === port)!;
   }

@@ -16,7 +16,7 @@ export interface WholeRequest {
   readonly body: Buffer;
 }
 
-export interface WholeAnswer {
+export interface WholeResponse {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
@@ -39,7 +39,7 @@ export async function forward(
   { method, path, headers, body }: WholeRequest,
   { hostname, host, port }: URL,
   agent: Agent,
-): Promise<WholeAnswer> {
+): Promise<WholeResponse> {
   const sent = request({
     hostname,
     port,

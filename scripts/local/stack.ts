@@ -102,11 +102,11 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
   const release = claim(dataDir);
 
-  let handle: RequestListener = answerUnavailable('starting');
+  let handle: RequestListener = respondUnavailable('starting');
   const http = httpServer((request, response) => handle(request, response));
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async () => {
-    handle = answerUnavailable('stopping');
+    handle = respondUnavailable('stopping');
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   };
   try {
@@ -282,7 +282,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
 }
 
 /** Answers every request with 503, so that clients retry later instead of waiting. */
-function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
+function respondUnavailable(doing: 'starting' | 'stopping'): RequestListener {
   return (request, response) => {
     request.resume();
     const message = `the local stack is ${doing}; try again in a few seconds`;

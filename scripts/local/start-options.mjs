@@ -73,8 +73,8 @@ export function parseStartOptions(args) {
       return { error: `option '${rawName}' takes no value` };
     if (known.type === 'string' && (value === undefined || value === ''))
       return { error: `option '${rawName}' needs a value` };
-    if (name === 'help') return { answer: HELP };
-    if (name === 'version') return { answer: version() };
+    if (name === 'help') return { output: HELP };
+    if (name === 'version') return { output: version() };
     if (name === 'ephemeral') options.ephemeral = true;
     if (name === 'no-demo') options.demo = false;
     if (name === 'json') options.json = true;

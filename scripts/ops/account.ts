@@ -6,7 +6,7 @@ import { DescribeLimitsCommand, KinesisClient } from '@aws-sdk/client-kinesis';
 import { GetAccountSettingsCommand, LambdaClient, paginateListFunctions } from '@aws-sdk/client-lambda';
 import { GetServiceQuotaCommand, ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { type AccountFacts, LINKED_ROLES, type Told } from './preflight-findings';
+import { type AccountFacts, LINKED_ROLES, type Fact } from './preflight-findings';
 
 /** Default quotas, for accounts that may not read their quotas. */
 const DEFAULT_VPCS = 5;
@@ -54,7 +54,7 @@ export async function lookAtAccount(names: {
     );
   const clients = [sts, cloudFormation, ec2, elastiCache, iam, kinesis, lambda, quotas];
   try {
-    const identity = await tell(() =>
+    const identity = await factOf(() =>
       sts
         .send(new GetCallerIdentityCommand({}), at())
         .then(({ Account = '', Arn = '' }) => ({ account: Account, arn: Arn })),
@@ -70,32 +70,32 @@ export async function lookAtAccount(names: {
       cacheNodes,
       linkedRoles,
     ] = await Promise.all([
-      tell(async () => {
+      factOf(async () => {
         const outputs = (await stack('CDKToolkit'))?.Outputs;
         const version = outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
         return version === undefined ? undefined : Number(version);
       }),
-      tell(async () => {
+      factOf(async () => {
         const found = await Promise.all(names.stacks.map(stack));
         return found
           .filter((one) => one !== undefined)
           .map(({ StackName, StackStatus }) => ({ name: StackName!, status: String(StackStatus) }));
       }),
-      tell(async () => {
+      factOf(async () => {
         const taken: string[] = [];
         for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}, at()))
           taken.push(...Functions.map(({ FunctionName }) => FunctionName!));
         return taken.filter((name) => names.functions.includes(name));
       }),
-      tell(async () => {
+      factOf(async () => {
         const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at());
         return AccountLimit!.ConcurrentExecutions!;
       }),
-      tell(async () => {
+      factOf(async () => {
         const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at());
         return { used: OpenShardCount!, limit: ShardLimit! };
       }),
-      tell(async () => {
+      factOf(async () => {
         const ranges: string[][] = [];
         for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {}, at()))
           ranges.push(
@@ -106,14 +106,14 @@ export async function lookAtAccount(names: {
         const limit = await quota('vpc', 'L-F678F1CE', DEFAULT_VPCS);
         return { ranges: ranges.flat(), quota: { used: ranges.length, limit } };
       }),
-      tell(async () => {
+      factOf(async () => {
         let used = 0;
         const Filters = [{ Name: 'vpc-endpoint-type', Values: ['Gateway'] }];
         const pages = paginateDescribeVpcEndpoints({ client: ec2 }, { Filters }, at());
         for await (const { VpcEndpoints = [] } of pages) used += VpcEndpoints.length;
         return { used, limit: await quota('vpc', 'L-1B52E74A', DEFAULT_GATEWAY_ENDPOINTS) };
       }),
-      tell(async () => {
+      factOf(async () => {
         let used = 0;
         for await (const { CacheClusters = [] } of paginateDescribeCacheClusters(
           { client: elastiCache },
@@ -123,7 +123,7 @@ export async function lookAtAccount(names: {
           used += CacheClusters.reduce((sum, { NumCacheNodes = 1 }) => sum + NumCacheNodes, 0);
         return { used, limit: await quota('elasticache', 'L-DFE45DF3', DEFAULT_CACHE_NODES) };
       }),
-      tell(async () => {
+      factOf(async () => {
         const roles = Object.entries(LINKED_ROLES).map(async ([service, RoleName]) =>
           iam.send(new GetRoleCommand({ RoleName }), at()).then(
             () => [service],
@@ -154,11 +154,11 @@ export async function lookAtAccount(names: {
   }
 }
 
-async function tell<T>(look: () => Promise<T>): Promise<Told<T>> {
+async function factOf<T>(look: () => Promise<T>): Promise<Fact<T>> {
   try {
     return await look();
   } catch (error) {
     const { name, message } = error as Error;
-    return { untold: message === '' ? name : message.split('\n')[0]! };
+    return { unknown: message === '' ? name : message.split('\n')[0]! };
   }
 }

@@ -17,7 +17,7 @@ export interface StageAlarm {
   readonly metrics: readonly WatchedMetric[];
 }
 
-interface AlarmAnswer extends Partial<WatchedMetric> {
+interface DescribedAlarm extends Partial<WatchedMetric> {
   readonly AlarmName: string;
   readonly StateValue: string;
   readonly TreatMissingData?: string;
@@ -41,13 +41,13 @@ export class CloudWatch {
   async alarms(prefix: string): Promise<StageAlarm[]> {
     const found: StageAlarm[] = [];
     for (let NextToken: string | undefined; ; ) {
-      const answer = await this.call<{ MetricAlarms?: AlarmAnswer[]; NextToken?: string }>('DescribeAlarms', {
+      const response = await this.call<{ MetricAlarms?: DescribedAlarm[]; NextToken?: string }>('DescribeAlarms', {
         AlarmNamePrefix: prefix,
         AlarmTypes: ['MetricAlarm'],
         ...(NextToken && { NextToken }),
       });
-      found.push(...(answer.MetricAlarms ?? []).map(alarmOf));
-      NextToken = answer.NextToken || undefined;
+      found.push(...(response.MetricAlarms ?? []).map(alarmOf));
+      NextToken = response.NextToken || undefined;
       if (NextToken === undefined) return found;
     }
   }
@@ -61,7 +61,7 @@ export class CloudWatch {
         MetricStat: { Metric, Period: 60, Stat: 'SampleCount' },
       }));
       for (let NextToken: string | undefined; ; ) {
-        const answer = await this.call<{
+        const response = await this.call<{
           MetricDataResults?: { Id: string; Values?: number[] }[];
           NextToken?: string;
         }>('GetMetricData', {
@@ -70,9 +70,9 @@ export class CloudWatch {
           EndTime: Math.ceil(Date.now() / 1000) + 60,
           ...(NextToken && { NextToken }),
         });
-        for (const { Id, Values = [] } of answer.MetricDataResults ?? [])
+        for (const { Id, Values = [] } of response.MetricDataResults ?? [])
           if (Values.length > 0) hasValue.add(Id);
-        NextToken = answer.NextToken || undefined;
+        NextToken = response.NextToken || undefined;
         if (NextToken === undefined) break;
       }
     }
@@ -116,7 +116,7 @@ export class CloudWatch {
   }
 }
 
-function alarmOf({ AlarmName, StateValue, TreatMissingData, Metrics = [], ...own }: AlarmAnswer): StageAlarm {
+function alarmOf({ AlarmName, StateValue, TreatMissingData, Metrics = [], ...own }: DescribedAlarm): StageAlarm {
   const { Namespace, MetricName, Dimensions } = own;
   const single =
     MetricName && Namespace ? [{ Namespace, MetricName, ...(Dimensions && { Dimensions }) }] : [];

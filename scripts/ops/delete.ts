@@ -68,15 +68,15 @@ export function deleteCommand(): Command {
 export async function deleteSamples(
   functions: Functions,
   options: DeleteOptions,
-  ask: Confirm,
+  confirm: Confirm,
 ): Promise<DeletionResult | DryRun> {
   const { tenant, name = '*', from, to } = options;
   const source = await findSource(functions, options);
-  const asked = { tenant, [source.kind]: source.id, name };
+  const given = { tenant, [source.kind]: source.id, name };
   let mostSeries = Number.MAX_SAFE_INTEGER;
   if (options.dryRun || !options.yes) {
     const { series } = await functions.invoke<SampleCount>('operator', {
-      ...asked,
+      ...given,
       command: 'count',
       from: from ?? 0,
       to: to ?? Date.now() + 2 * DAY_MS,
@@ -84,11 +84,11 @@ export async function deleteSamples(
     const samples = series.reduce((sum, metric) => sum + metric.samples, 0);
     if (options.dryRun) return { isDryRun: true, series, samples };
     const names = series.map((metric) => metric.name);
-    await ask(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
+    await confirm(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
     // If metrics have appeared since the count, nothing is deleted: the user did not agree to delete them.
     mostSeries = series.length;
   }
-  const result = await functions.invoke<DeletionResult>('deleter', { ...asked, from, to, mostSeries });
+  const result = await functions.invoke<DeletionResult>('deleter', { ...given, from, to, mostSeries });
   if (!result.isDeleted)
     throw new OperatorError(
       `${source.text} now has ${result.series} such metrics, more than were counted; nothing was deleted`,

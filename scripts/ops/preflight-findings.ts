@@ -3,29 +3,29 @@ import { VPC_RANGE } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 
 /** A fact about an account, or the reason why it could not be read. */
-export type Told<T> = T | { readonly untold: string };
+export type Fact<T> = T | { readonly unknown: string };
 
 /** State of an account and region before the first deployment. */
 export interface AccountFacts {
   /** Identity of the credentials. */
-  readonly identity: Told<{ readonly account: string; readonly arn: string }>;
+  readonly identity: Fact<{ readonly account: string; readonly arn: string }>;
   readonly region: string | undefined;
   /** Version of the CDK's bootstrap stack; undefined if there is none. */
-  readonly bootstrapVersion: Told<number | undefined>;
+  readonly bootstrapVersion: Fact<number | undefined>;
   /** Existing stacks with the names that the stage would use, and their states. */
-  readonly stacks: Told<readonly { readonly name: string; readonly status: string }[]>;
+  readonly stacks: Fact<readonly { readonly name: string; readonly status: string }[]>;
   /** Existing functions with the names that the stage would use. */
-  readonly functions: Told<readonly string[]>;
+  readonly functions: Fact<readonly string[]>;
   /** Quota of concurrent executions in the region. */
-  readonly concurrency: Told<number>;
-  readonly shards: Told<Quota>;
-  readonly vpcs: Told<Quota>;
+  readonly concurrency: Fact<number>;
+  readonly shards: Fact<Quota>;
+  readonly vpcs: Fact<Quota>;
   /** Ranges of the addresses of the region's VPCs, such as `10.0.0.0/16`. */
-  readonly ranges: Told<readonly string[]>;
-  readonly gatewayEndpoints: Told<Quota>;
-  readonly cacheNodes: Told<Quota>;
+  readonly ranges: Fact<readonly string[]>;
+  readonly gatewayEndpoints: Fact<Quota>;
+  readonly cacheNodes: Fact<Quota>;
   /** Services of {@link LINKED_ROLES} whose role exists. */
-  readonly linkedRoles: Told<readonly string[]>;
+  readonly linkedRoles: Fact<readonly string[]>;
 }
 
 interface Quota {
@@ -69,10 +69,10 @@ export function preflightFindings(
   settings: Settings,
   names: { readonly stacks: readonly string[] },
 ): Finding[] {
-  const hasStack = !isUntold(facts.stacks) && facts.stacks.length > 0;
+  const hasStack = !isUnknown(facts.stacks) && facts.stacks.length > 0;
   return [
-    isUntold(facts.identity)
-      ? wrong('credentials', facts.identity.untold, 'set AWS_PROFILE, or sign in with aws sso login')
+    isUnknown(facts.identity)
+      ? wrong('credentials', facts.identity.unknown, 'set AWS_PROFILE, or sign in with aws sso login')
       : ready('credentials', `account ${facts.identity.account}, as ${facts.identity.arn}`),
     facts.region === undefined
       ? wrong('region', 'none', 'set AWS_REGION, such as AWS_REGION=us-east-1')
@@ -196,7 +196,7 @@ function overlap(one: string, other: string): boolean {
   return has(one, startOf(other)) || has(other, startOf(one));
 }
 
-function quotaFinding(what: string, quota: Told<Quota>, needs: number, right: string, todo: string): Finding {
+function quotaFinding(what: string, quota: Fact<Quota>, needs: number, right: string, todo: string): Finding {
   return judge(what, quota, right, ({ used, limit }) => ({
     saw: `${used} of ${limit} used, ${needs} more needed`,
     todo: used + needs > limit ? todo : undefined,
@@ -205,16 +205,16 @@ function quotaFinding(what: string, quota: Told<Quota>, needs: number, right: st
 
 function judge<T>(
   what: string,
-  fact: Told<T>,
+  fact: Fact<T>,
   right: string,
   look: (value: T) => { readonly saw: string; readonly todo?: string | undefined },
 ): Finding {
-  if (isUntold(fact)) return { what, state: 'unknown', saw: fact.untold, todo: right };
+  if (isUnknown(fact)) return { what, state: 'unknown', saw: fact.unknown, todo: right };
   const { saw, todo } = look(fact);
   return todo === undefined ? ready(what, saw) : wrong(what, saw, todo);
 }
 
-function isUntold<T>(fact: Told<T>): fact is { readonly untold: string } {
+function isUnknown<T>(fact: Fact<T>): fact is { readonly unknown: string } {
   return typeof fact === 'object' && fact !== null && 'untold' in fact;
 }
 

@@ -235,8 +235,8 @@ class Run {
           value: valueAt(values, timeMs / MINUTE_MS, at + i),
         })),
       );
-      const { status, body: answer } = await world.request('POST', '/api/v0/tsdb', key, body);
-      if (status !== 200) throw new Error(`a post was answered ${status}: ${JSON.stringify(answer)}`);
+      const { status, body: text } = await world.request('POST', '/api/v0/tsdb', key, body);
+      if (status !== 200) throw new Error(`a post was answered ${status}: ${JSON.stringify(text)}`);
     }
   }
 

@@ -232,21 +232,21 @@ export class DynamoDbModel {
   private batchGet(input: Input): object {
     const Responses: Record<string, Item[]> = {};
     const UnprocessedKeys: Record<string, object> = {};
-    for (const [TableName, asked] of Object.entries(input.RequestItems as Record<string, Input>)) {
-      const keys = asked.Keys as Item[];
+    for (const [TableName, request] of Object.entries(input.RequestItems as Record<string, Input>)) {
+      const keys = request.Keys as Item[];
       const isLeft = keys.map((_, i) => i > 0 && this.freedoms.isUnprocessed());
       const found = keys
         .filter((_, i) => !isLeft[i])
         .map((key) => {
-          const item = this.seen({ ...asked, TableName }, key);
-          this.meterRead(asked, key, item);
+          const item = this.seen({ ...request, TableName }, key);
+          this.meterRead(request, key, item);
           return item;
         });
       Responses[TableName] = found
         .filter((item) => item !== undefined)
-        .map((item) => projected(asked.ProjectionExpression as string, item, asked));
+        .map((item) => projected(request.ProjectionExpression as string, item, request));
       if (isLeft.includes(true))
-        UnprocessedKeys[TableName] = { ...asked, Keys: keys.filter((_, i) => isLeft[i]) };
+        UnprocessedKeys[TableName] = { ...request, Keys: keys.filter((_, i) => isLeft[i]) };
     }
     return { Responses, UnprocessedKeys };
   }

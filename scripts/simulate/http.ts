@@ -65,7 +65,7 @@ export function callOf(request: SdkRequest): Call {
 }
 
 /** Answers a call to a store. */
-export function answerOf({ service, operation, input, request }: Call, models: AwsModels): SdkResponse {
+export function respond({ service, operation, input, request }: Call, models: AwsModels): SdkResponse {
   try {
     if (service === 'dynamodb') return json(200, models.dynamodb.call(operation, input));
     if (service === 'kinesis') return json(200, models.kinesis.call(operation, input));

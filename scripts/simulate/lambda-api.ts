@@ -11,7 +11,7 @@ export interface Mappings {
 }
 
 /** Answers the calls to Lambda's API that functions make: Invoke, and the replay's mapping. */
-export async function answerLambda(
+export async function callLambda(
   { operation, subject, input, request }: Call,
   functions: Functions,
   mappings: Mappings,
@@ -29,8 +29,8 @@ export async function answerLambda(
   const [collection, id] = path.split('/');
   if (collection !== 'event-source-mappings') throw new AwsError(404, 'ResourceNotFoundException', path);
   if (operation === 'GET') {
-    const asked = nameOf(request.query?.FunctionName ?? '');
-    const found = [...mappings.all].filter(([, { resource }]) => resource.functionName === asked);
+    const name = nameOf(request.query?.FunctionName ?? '');
+    const found = [...mappings.all].filter(([, { resource }]) => resource.functionName === name);
     return json(200, { EventSourceMappings: found.map(([UUID]) => ({ UUID })) });
   }
   if (operation === 'DELETE') {

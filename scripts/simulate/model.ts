@@ -218,10 +218,10 @@ export class Model {
       const usual = usualValue(series, time);
       const { values, mayBeMissing } = outcomes(attempts, usual, moment);
       if (value === undefined ? mayBeMissing : values.has(value)) continue;
-      const told = attempts.map(
+      const history = attempts.map(
         (a) => `${valueIn(a, usual) ?? 'deleted'} ${a.request.outcome} ${a.request.sent}-${a.request.ended}`,
       );
-      flaw(time, `${value ?? 'nothing'} after ${told.join(', ')}, at ${moment}`);
+      flaw(time, `${value ?? 'nothing'} after ${history.join(', ')}, at ${moment}`);
     }
     return flaws;
   }

@@ -19,7 +19,7 @@ export interface S3Request {
   readonly body: Buffer;
 }
 
-export interface S3Answer {
+export interface S3Response {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
@@ -63,18 +63,18 @@ export class S3Model {
     return this.objects.get(key)!.modifiedMs;
   }
 
-  call(request: S3Request): S3Answer {
-    const answered = this.respond(request);
+  call(request: S3Request): S3Response {
+    const response = this.respond(request);
     const { method, key, body } = request;
     // S3 bills a list like a write, and does not bill deletions.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
       this.meter?.putObject(key, body.length);
     else if (method !== 'DELETE')
       this.meter?.getObject(key, this.objects.get(key)?.body.length ?? 0, request.headers.range);
-    return answered;
+    return response;
   }
 
-  private respond(request: S3Request): S3Answer {
+  private respond(request: S3Request): S3Response {
     const { method, key, query } = request;
     if (key === '' && 'versions' in query) return this.versions(query);
     if (key === '') return this.list(query);
@@ -89,7 +89,7 @@ export class S3Model {
       this.meterOld(key);
       this.objects.delete(key);
     }
-    return answer({}, '', 204);
+    return response({}, '', 204);
   }
 
   /** Puts an object, as Lambda does for an on-failure destination. */
@@ -106,7 +106,7 @@ export class S3Model {
     if (old !== undefined) this.meter?.replaceObject(old.body.length);
   }
 
-  private put({ key, headers, body }: S3Request): S3Answer {
+  private put({ key, headers, body }: S3Request): S3Response {
     const old = this.objects.get(key);
     const isConditional = headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
     if (isConditional && this.freedoms.isConflict()) throw new AwsError(409, 'ConditionalRequestConflict');
@@ -117,10 +117,10 @@ export class S3Model {
     const kept = Object.entries(headers).filter(
       ([name]) => name === 'content-type' || name.startsWith('x-amz-meta-'),
     );
-    return answer({ etag: this.store(key, body, Object.fromEntries(kept)) });
+    return response({ etag: this.store(key, body, Object.fromEntries(kept)) });
   }
 
-  private get({ method, key, headers }: S3Request): S3Answer {
+  private get({ method, key, headers }: S3Request): S3Response {
     const object = this.objects.get(key);
     if (object === undefined) throw new AwsError(404, 'NoSuchKey');
     const { etag, body, modifiedMs } = object;
@@ -133,23 +133,23 @@ export class S3Model {
     if (headers['if-match'] !== undefined && headers['if-match'] !== etag)
       throw new AwsError(412, 'PreconditionFailed');
     if (method === 'HEAD')
-      return { ...answer(known), headers: { ...known, 'content-length': String(body.length) } };
+      return { ...response(known), headers: { ...known, 'content-length': String(body.length) } };
     const range = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
-    if (range === null) return answer(known, body);
+    if (range === null) return response(known, body);
     const [, first, last] = range as unknown as [string, string, string];
     const from = first === '' ? Math.max(0, body.length - Number(last)) : Number(first);
     const to = first === '' || last === '' ? body.length : Math.min(body.length, Number(last) + 1);
     if (from >= body.length) throw new AwsError(416, 'InvalidRange');
-    return answer(
+    return response(
       { ...known, 'content-range': `bytes ${from}-${to - 1}/${body.length}` },
       body.subarray(from, to),
       206,
     );
   }
 
-  private list(query: S3Request['query']): S3Answer {
-    const asked = Number(query['max-keys'] ?? 1000);
-    const most = Math.max(1, Math.min(asked, 1000, this.freedoms.pageKeys() ?? asked));
+  private list(query: S3Request['query']): S3Response {
+    const maxKeys = Number(query['max-keys'] ?? 1000);
+    const most = Math.max(1, Math.min(maxKeys, 1000, this.freedoms.pageKeys() ?? maxKeys));
     const after = query['continuation-token'] ?? query['start-after'] ?? '';
     const found = this.sorted(query.prefix).filter((key) => compareTexts(key, after) > 0);
     const page = found.slice(0, most);
@@ -157,12 +157,12 @@ export class S3Model {
     return xml(
       'ListBucketResult',
       page.map((key) => `<Contents>${this.described(key)}</Contents>`).join('') +
-        `<KeyCount>${page.length}</KeyCount><MaxKeys>${asked}</MaxKeys><IsTruncated>${isCut}</IsTruncated>` +
+        `<KeyCount>${page.length}</KeyCount><MaxKeys>${maxKeys}</MaxKeys><IsTruncated>${isCut}</IsTruncated>` +
         (isCut ? `<NextContinuationToken>${escaped(page.at(-1)!)}</NextContinuationToken>` : ''),
     );
   }
 
-  private versions(query: S3Request['query']): S3Answer {
+  private versions(query: S3Request['query']): S3Response {
     const page = this.sorted(query.prefix).slice(0, 1000);
     const entries = page.map(
       (key) =>
@@ -180,18 +180,18 @@ export class S3Model {
     return `<Key>${escaped(key)}</Key><Size>${body.length}</Size><ETag>${escaped(etag)}</ETag><LastModified>${new Date(modifiedMs).toISOString()}</LastModified>`;
   }
 
-  private createUpload(): S3Answer {
+  private createUpload(): S3Response {
     const id = `upload-${this.uploaded++}`;
     this.uploads.set(id, new Map());
     return xml('InitiateMultipartUploadResult', `<UploadId>${id}</UploadId>`);
   }
 
-  private uploadPart({ query, body }: S3Request): S3Answer {
+  private uploadPart({ query, body }: S3Request): S3Response {
     this.partsOf(query).set(Number(query.partNumber), body);
-    return answer({ etag: `"${createHash('md5').update(body).digest('hex')}"` });
+    return response({ etag: `"${createHash('md5').update(body).digest('hex')}"` });
   }
 
-  private completeUpload({ key, query }: S3Request): S3Answer {
+  private completeUpload({ key, query }: S3Request): S3Response {
     const parts = [...this.partsOf(query)].sort(([a], [b]) => a - b);
     this.uploads.delete(query.uploadId!);
     const etag = this.store(key, Buffer.concat(parts.map(([, body]) => body)));
@@ -205,13 +205,13 @@ export class S3Model {
   }
 }
 
-function answer(headers: Record<string, string>, body: Buffer | string = '', status = 200): S3Answer {
+function response(headers: Record<string, string>, body: Buffer | string = '', status = 200): S3Response {
   const bytes = Buffer.from(body);
   return { status, headers: { ...headers, 'content-length': String(bytes.length) }, body: bytes };
 }
 
-function xml(name: string, inner: string): S3Answer {
-  return answer({ 'content-type': 'application/xml' }, `<?xml version="1.0"?><${name}>${inner}</${name}>`);
+function xml(name: string, inner: string): S3Response {
+  return response({ 'content-type': 'application/xml' }, `<?xml version="1.0"?><${name}>${inner}</${name}>`);
 }
 
 function escaped(text: string): string {

@@ -4,7 +4,7 @@ import { AwsError } from './aws-error';
 import type { CallFault, Faults } from './faults';
 import {
   type AwsModels,
-  answerOf,
+  respond,
   type Call,
   callOf,
   collect,
@@ -94,7 +94,7 @@ export class Seam {
         // Lambda answers when the invoked function ends. Other tasks must run until then, so this task does not wait.
         if (this.meter !== undefined) this.meter.caller = name;
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
-        const answered = (response: SdkResponse | undefined) => {
+        const settle = (response: SdkResponse | undefined) => {
           this.scheduler.trace(`${name} ${key} ${call.subject} ${response?.statusCode ?? 'no answer'}`);
           instance.run(() => {
             signal?.removeEventListener('abort', abort);
@@ -102,8 +102,8 @@ export class Seam {
             else reject(hangUp());
           });
         };
-        if (outcome instanceof Promise) void outcome.then(answered);
-        else answered(outcome);
+        if (outcome instanceof Promise) void outcome.then(settle);
+        else settle(outcome);
       });
     });
   }
@@ -111,7 +111,7 @@ export class Seam {
   private outcomeOf(call: Call, fault: CallFault): SdkResponse | undefined {
     if (fault === 'throttled') return refusal(call.service, THROTTLED[call.service]);
     if (fault === 'failed inside') return refusal(call.service, FAILED[call.service]);
-    const response = answerOf(call, this.models);
+    const response = respond(call, this.models);
     if (call.service === 's3' && call.operation === 'GET' && this.faults.cutsBody()) return cut(response);
     if (fault === 'answer lost') return refusal(call.service, FAILED[call.service]);
     return fault === 'connection lost' ? undefined : response;

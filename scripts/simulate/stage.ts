@@ -37,7 +37,7 @@ const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
 /** Maximum time until a request succeeds if it is retried, even during a replay, ms. */
-const ANSWERS_WITHIN_MS = 3 * 3_600_000;
+const SUCCEEDS_WITHIN_MS = 3 * 3_600_000;
 const MOST_RETRY_MS = 60_000;
 /** Maximum number of samples in one request. */
 const MOST_SAMPLES = 5_000;
@@ -169,35 +169,35 @@ export class Stage {
         : (['/api/v0/tsdb', pointsOf(part)] as const);
       for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
         const ended = this.model.sending(part);
-        const { status, body: answer } = await this.world.request('POST', path, tenant.key, body);
+        const { status, body: text } = await this.world.request('POST', path, tenant.key, body);
         // Another actor has just revoked the key, or deleted the tenant.
         const isRefused = status === 401 || status === 403;
         const isStored = status === 200 || status === 204;
         ended(isStored ? 'acknowledged' : isRefused ? 'refused' : 'unknown');
         if (isStored || tenant.deletedMs !== undefined) break;
-        if (!mayRetry(status) && !isRefused) throw refused('post', status, answer);
+        if (!mayRetry(status) && !isRefused) throw refused('post', status, text);
         await this.sleep(waitMs);
       }
     }
   }
 
   /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
-  async insist<Answer>(
+  async insist<Body>(
     tenant: Tenant,
     method: string,
     path: string,
     sent?: object,
-  ): Promise<Answer | undefined> {
+  ): Promise<Body | undefined> {
     const sinceMs = this.nowMs;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
       const { status, body } = await this.world.request(method, path, tenant.key, sent);
       // PromQL answers with the available samples and a warning in cases in which other reads answer 503.
       const isPartial = status === 200 && (body as { warnings?: unknown }).warnings !== undefined;
-      if (status === 200 && !isPartial) return body as Answer;
+      if (status === 200 && !isPartial) return body as Body;
       if (status === 404) return undefined;
       if (tenant.deletedMs !== undefined) return undefined;
       if (!isPartial && !mayRetry(status) && status !== 401) throw refused(path, status, body);
-      if (this.nowMs > sinceMs + ANSWERS_WITHIN_MS) {
+      if (this.nowMs > sinceMs + SUCCEEDS_WITHIN_MS) {
         this.flaw(`${method} ${path} of ${tenant.name} answers ${status} for hours: ${JSON.stringify(body)}`);
         return undefined;
       }
@@ -245,6 +245,6 @@ function mayRetry(status: number): boolean {
   return status >= 500 || status === 429;
 }
 
-function refused(what: string, status: number, answer: unknown): Error {
-  return new Error(`${what} answered ${status}: ${JSON.stringify(answer)}`);
+function refused(what: string, status: number, text: unknown): Error {
+  return new Error(`${what} answered ${status}: ${JSON.stringify(text)}`);
 }

@@ -17,7 +17,7 @@ import { Faults, type Stall } from './faults';
 import { Functions, type Invocation, Mapping } from './functions';
 import { compileBundle } from './instance';
 import { KinesisModel } from './kinesis';
-import { answerLambda, type Mappings } from './lambda-api';
+import { callLambda, type Mappings } from './lambda-api';
 import { Memory } from './memory';
 import { Meter } from './meter';
 import { PLANTED } from './planted';
@@ -185,7 +185,7 @@ export async function startWorld(
     faults,
     models,
     memory,
-    (call) => answerLambda(call, functions, api),
+    (call) => callLambda(call, functions, api),
     meter,
   );
   const functions = new Functions(

@@ -45,14 +45,14 @@ export class ApiClient {
   private async outcomeOf({ path, headers, body, isWhole }: PostRequest): Promise<Outcome> {
     try {
       const response = await this.api.fetch(path, { method: 'POST', headers, body });
-      const answer = Buffer.from(await response.arrayBuffer());
+      const received = Buffer.from(await response.arrayBuffer());
       if (response.status >= 500 || response.status === 429) return 'unknown';
       // The API must never refuse valid samples.
-      if (!response.ok || !isWhole(answer))
-        throw new UnexpectedAnswerError(`${path} answered good samples with ${response.status} ${answer}`);
+      if (!response.ok || !isWhole(received))
+        throw new UnexpectedResponseError(`${path} answered good samples with ${response.status} ${received}`);
       return 'acknowledged';
     } catch (error) {
-      if (error instanceof UnexpectedAnswerError) throw error;
+      if (error instanceof UnexpectedResponseError) throw error;
       return 'unknown';
     }
   }
@@ -91,6 +91,6 @@ export class ApiClient {
 }
 
 /** The answer violates the API's contract. */
-class UnexpectedAnswerError extends Error {
+class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 }

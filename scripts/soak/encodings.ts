@@ -9,7 +9,7 @@ export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** Returns whether a successful answer says that all samples were stored. */
-  isWhole(answer: Buffer): boolean;
+  isWhole(bytes: Buffer): boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ export const ENCODINGS = {
   otlpProtobuf,
 } satisfies Record<string, (samples: readonly Sample[]) => PostRequest>;
 
-const isEmpty = (answer: Buffer) => answer.length === 0;
+const isEmpty = (bytes: Buffer) => bytes.length === 0;
 
 function mackerel(samples: readonly Sample[]): PostRequest {
   const points = samples.map(({ labels, time, value }) => ({
@@ -39,8 +39,8 @@ function mackerel(samples: readonly Sample[]): PostRequest {
     path: '/api/v0/tsdb',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(points),
-    isWhole: (answer) => {
-      const { success, dropped } = JSON.parse(answer.toString()) as { success?: boolean; dropped?: object };
+    isWhole: (bytes) => {
+      const { success, dropped } = JSON.parse(bytes.toString()) as { success?: boolean; dropped?: object };
       return success === true && dropped === undefined;
     },
   };
@@ -154,8 +154,8 @@ function otlpJson(samples: readonly Sample[]): PostRequest {
     path: '/v1/metrics',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(metricsRequestOf(samples)),
-    isWhole: (answer) => {
-      const { partialSuccess } = JSON.parse(answer.toString()) as { partialSuccess?: PartialSuccess };
+    isWhole: (bytes) => {
+      const { partialSuccess } = JSON.parse(bytes.toString()) as { partialSuccess?: PartialSuccess };
       return Number(partialSuccess?.rejectedDataPoints ?? 0) === 0;
     },
   };
@@ -166,8 +166,8 @@ function otlpProtobuf(samples: readonly Sample[]): PostRequest {
     path: '/v1/metrics',
     headers: { 'content-type': 'application/x-protobuf' },
     body: encoded('MetricsRequest', metricsRequestOf(samples)),
-    isWhole: (answer) => {
-      const response = root.lookupType('soak.MetricsResponse').decode(answer) as {
+    isWhole: (bytes) => {
+      const response = root.lookupType('soak.MetricsResponse').decode(bytes) as {
         partialSuccess?: PartialSuccess;
       };
       return Number(response.partialSuccess?.rejectedDataPoints ?? 0) === 0;

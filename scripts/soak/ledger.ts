@@ -159,8 +159,8 @@ export class Ledger {
         if (value !== undefined && values.has(value)) continue;
         if (value === undefined) lost++;
         else wrong++;
-        const told = attempts.map((a) => `${a.value} ${a.outcome} ${a.sent}-${a.ended}`).join(', ');
-        flaw(time, `${value ?? 'nothing'} after ${told}`);
+        const history = attempts.map((a) => `${a.value} ${a.outcome} ${a.sent}-${a.ended}`).join(', ');
+        flaw(time, `${value ?? 'nothing'} after ${history}`);
       }
     }
     return { lost, doubled, wrong, examples };

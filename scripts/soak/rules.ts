@@ -123,10 +123,10 @@ function tickAt(timeS: number): number {
 async function seriesOf(api: TenantApi, metric: string): Promise<readonly Matrix[]> {
   const query = new URLSearchParams({ query: `${metric}[12h]`, time: String(Date.now() / 1000 + 3600) });
   for (;;) {
-    const answer = await api
+    const response = await api
       .json<{ data: { result: Matrix[] } }>('GET', `/prometheus/api/v1/query?${query}`)
       .catch(() => undefined);
-    if (answer !== undefined && !('warnings' in answer)) return answer.data.result;
+    if (response !== undefined && !('warnings' in response)) return response.data.result;
     await sleep(RETRY_MS);
   }
 }

@@ -9,7 +9,7 @@ import { evaluateRuleGroup, type RuleState } from './rules/evaluate-rule-group';
 import { IncompleteError, instantVector, wholeOf } from './rules/instant-vector';
 import type { RuleGroup } from './rules/rule-document';
 import { type DueTicks, dueTicks, type EvaluationTime } from './tasks/due-ticks';
-import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './tasks/notification';
+import { type Notification, DEFAULT_POLICY, type NotificationPolicy, transitionsOf } from './tasks/notification';
 import { carryOver, type RuleGroupState, type StoredRule } from './tasks/rule-group-state';
 
 /** Result of advancing a rule group, to be written. */
@@ -36,7 +36,7 @@ export interface AdvanceOptions {
   readonly query: QueryOptions;
   readonly maxAlerts: number;
   /** Called only when receivers may need to be notified. */
-  readonly telling: () => Promise<Telling>;
+  readonly policy: () => Promise<NotificationPolicy>;
   /** Called before each tick but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
@@ -123,17 +123,17 @@ export async function advanceRuleGroup(
   // A new rule group's first tick is never deferred, so either a tick was evaluated or a state exists.
   const tickMs = done > 0 ? ticks[done - 1]! : state!.tickMs;
   const isComplete = done === ticks.length;
-  const mayTell = [...rules, ...carried.removed].some(
+  const mayNotify = [...rules, ...carried.removed].some(
     ({ alerts, told }) => told.length > 0 || alerts.some(({ state }) => state === 'firing'),
   );
-  const telling = isComplete && mayTell ? await options.telling() : PLAIN_TELLING;
-  const toldTicks = { tickMs, beforeMs: state?.tickMs };
+  const policy = isComplete && mayNotify ? await options.policy() : DEFAULT_POLICY;
+  const notifiedTicks = { tickMs, beforeMs: state?.tickMs };
   const notifications: Notification[] = [];
   const told = (rule: StoredRule, isRemoved: boolean): StoredRule => {
     if (!isComplete) return rule;
     const name = { id: `${options.id} ${rule.identity}`, expr: rule.expr };
     const alerts = isRemoved ? undefined : rule.alerts;
-    const transitions = transitionsOf(name, rule.told, alerts, toldTicks, telling);
+    const transitions = transitionsOf(name, rule.told, alerts, notifiedTicks, policy);
     notifications.push(...transitions.notifications);
     return { ...rule, told: transitions.told };
   };

@@ -18,7 +18,7 @@ import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs
 import { ruleGroupOf } from './rules/rule-document';
 import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from './tasks/evaluation';
 import { batchSize } from './tasks/evaluator-store';
-import { isChange, type Notification, type NotificationBatch, type Telling } from './tasks/notification';
+import { isChange, type Notification, type NotificationBatch, type NotificationPolicy } from './tasks/notification';
 import type { RuleGroupState } from './tasks/rule-group-state';
 import type { RuleGroups, StoredRuleGroup } from './tasks/rule-groups';
 import type { TaskStates } from './tasks/task-states';
@@ -42,20 +42,20 @@ export async function evaluateRules(
   request: EvaluationRequest,
 ): Promise<EvaluationResponse> {
   const invocation = new Invocation(inputs);
-  const tellingOf = perTenant((tenant) => readTelling(inputs, tenant, request.nowMs));
+  const policyOf = perTenant((tenant) => readPolicy(inputs, tenant, request.nowMs));
   const loaded = new Map<TaskRef, FoundTask>();
   await mapLimited(request.tasks, PARALLEL, async (ref) => {
-    const found = load(inputs, invocation, tellingOf, ref, request);
+    const found = load(inputs, invocation, policyOf, ref, request);
     loaded.set(ref, await found.catch((error: unknown) => ({ evaluate: () => Promise.reject(error) })));
   });
   return invocation.evaluate(request.tasks, async (ref) => loaded.get(ref)!);
 }
 
-async function readTelling(
+async function readPolicy(
   { silences, receivers }: RuleInputs,
   { id }: Tenant,
   nowMs: number,
-): Promise<Telling> {
+): Promise<NotificationPolicy> {
   const [stored, found] = await Promise.all([silences.list(id), receivers.get(id)]);
   const silencedBy = silenceTest(stored, nowMs);
   return {
@@ -68,7 +68,7 @@ async function readTelling(
 async function load(
   inputs: RuleInputs,
   invocation: Invocation,
-  tellingOf: (tenant: Tenant) => Promise<Telling>,
+  policyOf: (tenant: Tenant) => Promise<NotificationPolicy>,
   ref: TaskRef,
   request: EvaluationRequest,
 ): Promise<FoundTask> {
@@ -96,7 +96,7 @@ async function load(
     query: invocation.queryOf(tenant),
     hasTime: invocation.hasTime,
     maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
-    telling: () => tellingOf(tenant),
+    policy: () => policyOf(tenant),
     clock: () => performance.now(),
     onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
   };

@@ -237,14 +237,14 @@ class Pass {
         this.report.failedTasks += rest.length;
         return;
       }
-      const answers = await this.ask(rest, time);
-      if (answers === undefined) return this.evaluateApart(rest, time);
+      const responses = await this.invoke(rest, time);
+      if (responses === undefined) return this.evaluateApart(rest, time);
       const outcomes = await mapLimited(rest, PARALLEL, async (task) => {
-        const answer = answers.find((each) => each.task === task.task && each.tenant === task.tenant);
-        return answer === undefined ? 'unanswered' : this.finish(task, answer, time.nowMs);
+        const response = responses.find((each) => each.task === task.task && each.tenant === task.tenant);
+        return response === undefined ? 'unanswered' : this.finish(task, response, time.nowMs);
       });
       const left = rest.filter((_, i) => outcomes[i] === 'unanswered' || outcomes[i] === 'more');
-      if (answers.length === 0) {
+      if (responses.length === 0) {
         this.report.failedTasks += left.length;
         return;
       }
@@ -265,7 +265,7 @@ class Pass {
   /**
    * @returns undefined when the invocation failed
    */
-  private async ask(
+  private async invoke(
     tasks: readonly IndexedTask[],
     time: EvaluationTime,
   ): Promise<EvaluationResponse | undefined> {

@@ -19,7 +19,7 @@ const QUERY_MS = 24_000;
  * Length of an answer, in base64 characters, above which no further task is evaluated. Lambda rejects answers over
  * 6 MB.
  */
-const MAX_ANSWER = 3_000_000;
+const MAX_RESPONSE = 3_000_000;
 /** Number of tasks evaluated in parallel. The samples of one task are read while another task is evaluated. */
 const PARALLEL = 4;
 /** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
@@ -82,7 +82,7 @@ export class Invocation {
     tasks: readonly TaskRef[],
     find: (ref: TaskRef) => Promise<FoundTask>,
   ): Promise<EvaluationResponse> {
-    const answer: TaskEvaluation[] = [];
+    const evaluations: TaskEvaluation[] = [];
     const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
     const left = new Map(
       Array.from(
@@ -92,7 +92,7 @@ export class Invocation {
     );
     let size = 0;
     await mapLimited(tasks, PARALLEL, async (ref) => {
-      if (!this.hasTime() || size > MAX_ANSWER) return;
+      if (!this.hasTime() || size > MAX_RESPONSE) return;
       const beganMs = this.elapsedMs();
       let tenant: Tenant | undefined;
       let result: Outcome;
@@ -103,7 +103,7 @@ export class Invocation {
       } catch (error) {
         result = failedOutcome(ref, error);
       }
-      answer.push({ ...ref, ...result });
+      evaluations.push({ ...ref, ...result });
       left.set(ref.tenant, left.get(ref.tenant)! - 1);
       if (left.get(ref.tenant) === 0) this.reads.get(ref.tenant)?.clear();
       if (result.outcome === 'evaluated') size += sizeOf(result);
@@ -116,7 +116,7 @@ export class Invocation {
     const billedMs = this.elapsedMs();
     if (sumMs > 0)
       await Promise.all(shares.map(({ tenant, ms }) => this.inputs.charge(tenant, (billedMs * ms) / sumMs)));
-    return answer;
+    return evaluations;
   }
 }
 

@@ -50,16 +50,16 @@ export class PoolTable {
    * @returns the pool of each source, as stored
    */
   async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
-    const asked = [...pools];
+    const requested = [...pools];
     const outcomes = await insertItems(
       this.table,
-      asked.map(([sourceId, pool]) => ({
+      requested.map(([sourceId, pool]) => ({
         ...metaKeys.pool(tenantId, sourceId),
         poolId: { S: pool },
         expiresAt: this.expiresAt(),
       })),
     );
-    const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) => {
+    const joined = await mapLimited([...requested.entries()], PARALLEL, async ([i, [sourceId, pool]]) => {
       const stored = outcomes[i] === 'inserted' ? pool : await this.renew(tenantId, sourceId, pool);
       return [sourceId, stored] as const;
     });

@@ -34,7 +34,7 @@ const MAX_DAYS = 3;
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
  */
 export class ArchiveDirectory {
-  private readonly asked = new Batches<Id, Map<Day, ListedSource>>();
+  private readonly batches = new Batches<Id, Map<Day, ListedSource>>();
 
   constructor(
     private readonly table: Table,
@@ -77,7 +77,7 @@ export class ArchiveDirectory {
    * share requests.
    */
   of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
-    return this.asked.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
+    return this.batches.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
       const days = daysIn(dayStartMs(fromDay), dayStartMs(toDay) + 1);
       const distinct = [...new Set(sourceIds)];
       const found =

@@ -123,13 +123,13 @@ export class ColdTier {
     limit: Limiter,
   ): Promise<LocatedBlock[]> {
     const slice = (range: ByteRange) => this.sliceTogether(key, etag, range, limit);
-    const asked = chunks.filter(({ chunk }) => isRequested(chunk, selection));
+    const requested = chunks.filter(({ chunk }) => isRequested(chunk, selection));
     const found = await Promise.all(
-      asked.map((listed) => {
+      requested.map((listed) => {
         const { minTimestamp, maxTimestamp } = listed.chunk;
         const withVersions =
           isContested(minTimestamp, maxTimestamp) ||
-          asked.some(
+          requested.some(
             (other) =>
               other !== listed &&
               other.chunk.minTimestamp <= maxTimestamp &&

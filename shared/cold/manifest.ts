@@ -32,7 +32,7 @@ export interface ManifestDay {
 
 /** Returns the day's parts that may have samples of the groups. */
 export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly GroupId[]): ArchivedPart[] {
-  const asked = new Set(
+  const requested = new Set(
     groups.map((group) =>
       Math.max(
         0,
@@ -40,7 +40,7 @@ export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly 
       ),
     ),
   );
-  return parts.filter((_, index) => asked.has(index));
+  return parts.filter((_, index) => requested.has(index));
 }
 
 export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
@@ -69,7 +69,7 @@ export function isOpen({ announcements, archived }: ManifestDay): boolean {
  */
 export class Manifest {
   readonly attempts: ArchiveAttempts;
-  private readonly asked = new SharedCalls<readonly ManifestDay[]>();
+  private readonly dayQueries = new SharedCalls<readonly ManifestDay[]>();
 
   constructor(private readonly table: Table) {
     this.attempts = new ArchiveAttempts(table);
@@ -94,7 +94,7 @@ export class Manifest {
    */
   days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
     const key = `${metaKeys.manifestDays(ref)} ${fromDay} ${toDay}`;
-    return this.asked.ask(key, () => this.queryDays(ref, fromDay, toDay));
+    return this.dayQueries.share(key, () => this.queryDays(ref, fromDay, toDay));
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {

@@ -209,8 +209,8 @@ async function readSeries(
     withVersions ? object.slice(chunk.skeleton) : undefined,
   ]);
   const all = new Array<Float64Array>(pageBytes.length).fill(NO_VALUES);
-  const asked = found.map(({ series }) => series);
-  for (const [i, values] of decodePages(pages, asked, rowSets).entries()) all[asked[i]!] = values;
+  const requested = found.map(({ series }) => series);
+  for (const [i, values] of decodePages(pages, requested, rowSets).entries()) all[requested[i]!] = values;
   const whole =
     skeleton === undefined ? withoutVersions(rowSets, all) : decodeSkeleton(skeleton, rowSets, all);
   const picked = {

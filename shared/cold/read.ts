@@ -54,7 +54,7 @@ async function readByIndex(
   const object = await cold.openTogether(key, limit);
   if (object === undefined) throw new ObjectGoneError(`${key} was removed after the manifest was read`);
   const { reader } = object;
-  const asked = reader.chunks.filter((chunk) => isRequested(chunk, selection));
-  const blocks = await mapLimited(asked, PARALLEL, (chunk) => limit(() => reader.read(chunk, selection)));
+  const requested = reader.chunks.filter((chunk) => isRequested(chunk, selection));
+  const blocks = await mapLimited(requested, PARALLEL, (chunk) => limit(() => reader.read(chunk, selection)));
   return blocks.filter((block) => block !== undefined);
 }

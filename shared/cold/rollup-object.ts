@@ -72,12 +72,12 @@ export async function readRollup(
     if (position !== undefined && timelines[series]!.starts.length > 0) found.push({ position, series });
     series++;
   }
-  const asked = new Map<GrainTimes, readonly RolledColumn[]>();
+  const columnsByTimes = new Map<GrainTimes, readonly RolledColumn[]>();
   for (const each of found) {
     const times = timelines[each.series]!;
-    if (!asked.has(times)) asked.set(times, columnsOf(times));
+    if (!columnsByTimes.has(times)) columnsByTimes.set(times, columnsOf(times));
   }
-  const missing = missingPages(listed, decoded, found, asked);
+  const missing = missingPages(listed, decoded, found, columnsByTimes);
   if (missing.length > 0) {
     const pages = await fetchMerged(
       missing.map(({ page }) => page),
@@ -99,7 +99,7 @@ export async function readRollup(
     found.map(({ position, series }) => {
       const times = timelines[series]!;
       const columns: Partial<Record<RolledColumn, Float64Array>> = {};
-      for (const name of asked.get(times)!)
+      for (const name of columnsByTimes.get(times)!)
         if (pageBytes[series]![name] > 0) columns[name] = decoded.columns[name].get(series)!;
       return [position, { times, columns }];
     }),
@@ -117,15 +117,15 @@ function missingPages(
   { offsets }: ListedRollup,
   { directory: { timelines, pageBytes }, columns }: DecodedGroup,
   found: readonly { readonly series: number }[],
-  asked: ReadonlyMap<GrainTimes, readonly RolledColumn[]>,
+  columnsByTimes: ReadonlyMap<GrainTimes, readonly RolledColumn[]>,
 ): MissingPage[] {
   const missing: MissingPage[] = [];
-  for (const name of new Set([...asked.values()].flat())) {
+  for (const name of new Set([...columnsByTimes.values()].flat())) {
     let [series, offset] = [0, offsets[name]];
     for (const each of found) {
       while (series < each.series) offset += pageBytes[series++]![name];
       const length = pageBytes[series]![name];
-      if (length > 0 && asked.get(timelines[series]!)!.includes(name) && !columns[name].has(series))
+      if (length > 0 && columnsByTimes.get(timelines[series]!)!.includes(name) && !columns[name].has(series))
         missing.push({ series, name, page: { offset, length } });
     }
   }

@@ -26,7 +26,7 @@ export interface ReadPlace {
 const PARALLEL = 32;
 
 export interface RolledObject {
-  readonly asked: RequestedRollup;
+  readonly requested: RequestedRollup;
   /** The grains of series, with their positions. A series that changed its group occurs twice. */
   readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
   readonly place: string;
@@ -41,11 +41,11 @@ export interface RolledObject {
  */
 export function readObjects(
   cold: ColdTier,
-  asked: readonly RequestedRollup[],
+  requested: readonly RequestedRollup[],
   { wanted, groups, layouts }: Selection,
   columnsOf: (times: GrainTimes) => readonly RolledColumn[],
 ): Promise<RolledObject[]> {
-  return mapLimited(asked, PARALLEL, async (each): Promise<RolledObject> => {
+  return mapLimited(requested, PARALLEL, async (each): Promise<RolledObject> => {
     const { key, etag } = each.source;
     let bytes = 0;
     const slice = (range: { readonly offset: number; readonly length: number }) => {
@@ -58,6 +58,6 @@ export function readObjects(
         .filter(({ group }) => groups.includes(group))
         .map((listed) => readRollup(object, listed, layouts, wanted.columns, columnsOf)),
     );
-    return { asked: each, grains: ofGroups.flatMap((grains) => [...grains]), place: key, bytes };
+    return { requested: each, grains: ofGroups.flatMap((grains) => [...grains]), place: key, bytes };
   });
 }

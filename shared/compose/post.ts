@@ -1,6 +1,6 @@
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
-import { ANSWERING } from '../platform/call-time';
+import { REQUEST_CALL_TIMES } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
@@ -13,7 +13,7 @@ import { metaTable } from './tables';
 /** Builds the stores and clients of post from its environment variables. */
 export function postDependencies() {
   const stage = settings();
-  const table = metaTable(ANSWERING);
+  const table = metaTable(REQUEST_CALL_TIMES);
   return {
     keys: new ApiKeys(table),
     tenants: new Tenants(table),

@@ -6,7 +6,7 @@ import { TaskStates } from '../alerting/tasks/task-states';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';
-import { ANSWERING } from '../platform/call-time';
+import { REQUEST_CALL_TIMES } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { SelectionCache } from '../query/selection-cache';
 import { SourceDeletions } from '../query/source-deletions';
@@ -27,12 +27,12 @@ import { metaTable } from './tables';
 /** Builds the query function's stores and clients from its environment variables. */
 export function queryDependencies() {
   const stage = settings();
-  const table = metaTable(ANSWERING);
+  const table = metaTable(REQUEST_CALL_TIMES);
   const usage = new UsageTable(table);
   const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const { governor, ...stores } = readDependencies(ANSWERING);
+  const { governor, ...stores } = readDependencies(REQUEST_CALL_TIMES);
   const read = {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),

@@ -14,7 +14,7 @@ import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';
 import type { AlertGroupSetting } from '../monitors/notification-group';
 import { NotificationGroups } from '../monitors/notification-groups';
-import { ANSWERING } from '../platform/call-time';
+import { REQUEST_CALL_TIMES } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { Dashboards } from '../registry/dashboards';
 import { GivenDocuments } from '../registry/given-documents';
@@ -33,7 +33,7 @@ import { metaTable } from './tables';
 
 /** Builds the registry function's stores and clients from its environment variables. */
 export function registryDependencies() {
-  const table = metaTable(ANSWERING);
+  const table = metaTable(REQUEST_CALL_TIMES);
   const hosts = new Hosts(table);
   const services = new Services(table);
   const evaluatorStore = new EvaluatorStore(table);

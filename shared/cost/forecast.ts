@@ -25,10 +25,10 @@ import {
 
 /** Number of bytes that a request adds to post's log line of metrics. A hundred requests share a line. */
 const METRICS_PER_POST_BYTES = 25;
-/** Size of the answer to a post, including headers, in bytes. */
-const POST_ANSWER_BYTES = 300;
-/** Size of the answer to a request for a graph, including headers, in bytes. */
-const READ_ANSWER_BYTES = 40_000;
+/** Size of the response to a post, including headers, in bytes. */
+const POST_RESPONSE_BYTES = 300;
+/** Size of the response to a request for a graph, including headers, in bytes. */
+const READ_RESPONSE_BYTES = 40_000;
 
 /**
  * Forecasts a load's monthly cost on a stage. Assumes that the archive is full and that the stage has the shards
@@ -132,8 +132,8 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
       { transferZoneGb: betweenZones / GB },
     ),
     line('transfer in', 'free', {}),
-    line('transfer out', `answers of ${POST_ANSWER_BYTES} bytes at $0.09 a GB`, {
-      transferOutGb: (requests * POST_ANSWER_BYTES) / GB,
+    line('transfer out', `responses of ${POST_RESPONSE_BYTES} bytes at $0.09 a GB`, {
+      transferOutGb: (requests * POST_RESPONSE_BYTES) / GB,
     }),
     readsLine(measured, load.reads),
     cacheLine(
@@ -172,14 +172,14 @@ function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
   const each = (unit: Unit) => (reads.warm[unit] ?? 0) / reads.requests;
   return line(
     'reads',
-    `${big(count)} graphs of a day of one series: a request, ${Math.round(each('FunctionMbMs'))} MB-ms, ${each('ReadUnits').toFixed(1)} read units, ${READ_ANSWER_BYTES / 1000} KB out`,
+    `${big(count)} graphs of a day of one series: a request, ${Math.round(each('FunctionMbMs'))} MB-ms, ${each('ReadUnits').toFixed(1)} read units, ${READ_RESPONSE_BYTES / 1000} KB out`,
     {
       httpRequest: count,
       invocation: count,
       functionGbSecond: count * gbSeconds(each('FunctionMbMs')),
       warmReadUnit: count * each('ReadUnits'),
       warmWriteUnit: count * each('WriteUnits'),
-      transferOutGb: (count * READ_ANSWER_BYTES) / GB,
+      transferOutGb: (count * READ_RESPONSE_BYTES) / GB,
     },
   );
 }

@@ -41,7 +41,7 @@ export interface LaneSum extends FlushSum {
 }
 
 /** Number of tenants that are looked up at the same time. */
-const TENANTS_ASKED_AT_ONCE = 16;
+const TENANTS_READ_AT_ONCE = 16;
 
 /**
  * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
@@ -77,8 +77,8 @@ export async function flushLane(
     await resolveOne(dependencies, unsure);
     unsure = await survey(unsure);
   }
-  const asked = await ofLivingTenants(dependencies, [...rotate(due, startAt), ...unsure]);
-  const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, asked, task))]);
+  const flushed = await ofLivingTenants(dependencies, [...rotate(due, startAt), ...unsure]);
+  const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, flushed, task))]);
   // While hash slots move between primaries, a survey may miss keys of a partition.
   const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
   // Samples that were appended after the survey have an arrival time at the watermark or later.
@@ -108,7 +108,7 @@ async function ofLivingTenants(
   refs: readonly PartitionRef[],
 ): Promise<PartitionRef[]> {
   const ids = [...new Set(refs.map(({ tenantId }) => tenantId))];
-  const isDeleted = await mapLimited(ids, TENANTS_ASKED_AT_ONCE, (id) => tenants.isDeleted(id));
+  const isDeleted = await mapLimited(ids, TENANTS_READ_AT_ONCE, (id) => tenants.isDeleted(id));
   const deleted = new Set(ids.filter((_, i) => isDeleted[i]));
   return refs.filter(({ tenantId }) => !deleted.has(tenantId));
 }

@@ -57,7 +57,7 @@ export interface CalledPartition {
   readonly left: PartitionLeft;
 }
 
-/** The answer to a {@link GroupQuery}. */
+/** The reply to a {@link GroupQuery}. */
 export interface GroupWindows {
   readonly partition: CalledPartition;
   /** Starts of all windows that the group has in memory, ms. */
@@ -89,8 +89,9 @@ interface RequestedWindow extends RequestedList {
 interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /** Returns the id that the mark had when the first of the cached frames were read; '' if none are cached. */
-function markIdOf(asked: readonly RequestedWindows[]): string {
-  for (const { lists } of asked) for (const { known } of lists) if (known !== undefined) return known.markId;
+function markIdOf(requested: readonly RequestedWindows[]): string {
+  for (const { lists } of requested)
+    for (const { known } of lists) if (known !== undefined) return known.markId;
   return '';
 }
 
@@ -151,16 +152,18 @@ export class FrameReader {
     keys: HotKeys,
     queries: readonly GroupQuery[],
   ): Promise<GroupWindows[]> {
-    const asked = queries.map((query) => this.requestOf(keys, query));
-    const markId = markIdOf(asked);
-    const [names, args] = argumentsOf(keys.mark, markId, asked);
-    const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
+    const requested = queries.map((query) => this.requestOf(keys, query));
+    const markId = markIdOf(requested);
+    const [names, args] = argumentsOf(keys.mark, markId, requested);
+    const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), requested);
     const { isMarkedHere, loss, left } = reply;
     const partition = { mark: { ref, isMarkedHere, loss }, left: { ref, ...left } };
     return reply.groups.map(({ starts, lists }, i) => ({
       partition,
       starts,
-      frames: lists.map((found, list) => this.framesOf(asked[i]!, asked[i]!.lists[list]!, found, reply)),
+      frames: lists.map((found, list) =>
+        this.framesOf(requested[i]!, requested[i]!.lists[list]!, found, reply),
+      ),
     }));
   }
 

@@ -41,23 +41,23 @@ export class HotNodes {
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
-    const ask = async (node: Redis, cluster?: string): Promise<PrimaryReply> => {
+    const readState = async (node: Redis, cluster?: string): Promise<PrimaryReply> => {
       const [info, nodes] = await Promise.all([
         node.info('replication', 'server'),
         node.cluster('NODES') as Promise<string>,
       ]).catch(() => ['', ''] as const);
       return { info, nodes, cluster };
     };
-    const answers = await mapLimited(primaries, NODES_AT_ONCE, (node, i) => ask(node, clusters[i]));
-    const { unasked } = primariesOf(answers);
-    const more = await mapLimited(unasked, NODES_AT_ONCE, async ({ host, port }) => {
+    const replies = await mapLimited(primaries, NODES_AT_ONCE, (node, i) => readState(node, clusters[i]));
+    const { unreached } = primariesOf(replies);
+    const more = await mapLimited(unreached, NODES_AT_ONCE, async ({ host, port }) => {
       const node = new Redis({ ...primaries[0]!.options, host, port, retryStrategy: () => null });
       node.on('error', () => {});
-      const answer = await ask(node);
+      const reply = await readState(node);
       node.disconnect();
-      return answer;
+      return reply;
     });
-    return primariesOf([...answers, ...more]);
+    return primariesOf([...replies, ...more]);
   }
 
   /** Returns the hash slot of a partition's keys, 0 to 16,383. */
@@ -75,7 +75,7 @@ export class HotNodes {
 
   /**
    * Returns a client for each primary. A cluster client knows no node until a node has answered, so this method first
-   * waits for an answer.
+   * waits for a reply.
    */
   async primaries(): Promise<Redis[]> {
     await this.now();

@@ -80,17 +80,17 @@ export async function readHot(
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const picks = picksOf(selection);
   const { picksKey, cachedFromMs } = cachingOf(selection, picks, likely, longestWindowMs, nowMs);
-  const asked = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
-  const answers = await Promise.all(
-    asked.map(({ ref, group }) =>
+  const requested = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
+  const replies = await Promise.all(
+    requested.map(({ ref, group }) =>
       hot.reader.windows(ref, { group, range, windows: likely, picks, picksKey, cachedFromMs }),
     ),
   );
   const windows: FoundWindow[] = [];
-  answers.forEach(({ starts, frames }, i) => {
+  replies.forEach(({ starts, frames }, i) => {
     for (const windowStart of starts)
       if (windowStart < range.toMs && windowStart > range.fromMs - longestWindowMs)
-        windows.push({ ...asked[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
+        windows.push({ ...requested[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
   });
   const decode = (frames: WindowFrames, { ref, group }: FoundWindow) =>
     frames.decodeOnce(() =>
@@ -108,8 +108,8 @@ export async function readHot(
   });
   const read = {
     blocks: found.filter(({ block }) => block.timestamps.length > 0),
-    marks: answers.map(({ partition }) => partition.mark),
-    left: answers.map(({ partition }) => partition.left),
+    marks: replies.map(({ partition }) => partition.mark),
+    left: replies.map(({ partition }) => partition.left),
   };
   const later = windows.filter(({ frames }) => frames === undefined);
   return later.length === 0 ? read : { ...read, ...(await readMarksAgain(hot, read, later)) };

@@ -65,20 +65,20 @@ interface NodeLine {
 }
 
 /**
- * Combines the answers of nodes into a topology.
+ * Combines the replies of nodes into a topology.
  *
- * @returns the topology, and in `unasked` the addresses of primaries that other nodes mention but that gave no answer
+ * @returns the topology, and in `unreached` the addresses of primaries that other nodes mention but that gave no reply
  */
 export function primariesOf(
-  answers: readonly PrimaryReply[],
-): Topology & { readonly unasked: readonly NodeAddress[] } {
+  replies: readonly PrimaryReply[],
+): Topology & { readonly unreached: readonly NodeAddress[] } {
   const primaries: PrimaryState[] = [];
   const texts: string[] = [];
   const openSlots = new Set<number>();
-  const answered = new Set<string>();
+  const replied = new Set<string>();
   const given = new Set<string>();
   const others = new Map<string, NodeAddress>();
-  for (const { info, nodes, cluster = '' } of answers) {
+  for (const { info, nodes, cluster = '' } of replies) {
     const id = field(info, 'master_replid');
     if (id === undefined) {
       texts.push('undefined');
@@ -86,7 +86,7 @@ export function primariesOf(
     }
     const lines = nodes.split('\n').filter(Boolean).map(lineOf);
     const own = lines.find(({ flags }) => flags.includes('myself'));
-    if (own !== undefined) answered.add(own.node);
+    if (own !== undefined) replied.add(own.node);
     for (const { node, flags, address } of lines) {
       if (flags.includes('fail') || flags.includes('noaddr')) given.add(node);
       else if (flags.includes('master') && !flags.includes('handshake')) others.set(node, address);
@@ -107,13 +107,13 @@ export function primariesOf(
     if (own === undefined || own.slots.length > 0)
       texts.push([id, ...(own?.slots ?? [])].join(own === undefined ? '' : ' '));
   }
-  const unasked = [...others].filter(([node]) => !answered.has(node) && !given.has(node));
+  const unreached = [...others].filter(([node]) => !replied.has(node) && !given.has(node));
   return {
     text: texts.sort().join('; '),
     isMoving: openSlots.size > 0,
     openSlots,
-    primaries: primaries.length > 0 && unasked.length === 0 ? primaries : undefined,
-    unasked: unasked.map(([, address]) => address),
+    primaries: primaries.length > 0 && unreached.length === 0 ? primaries : undefined,
+    unreached: unreached.map(([, address]) => address),
   };
 }
 

@@ -47,7 +47,7 @@ export function storedGrainMs(stepMs: number): number | undefined {
  * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
  * @param samples may be grains of length {@link storedGrainMs} instead of samples, each with the time of its start
- * @param shared cache for the series of one answer
+ * @param shared cache for the series of one response
  * @returns a sample at the start of each step
  */
 export function downsample(

@@ -14,7 +14,7 @@ export interface Cuts {
 
 /**
  * Caches results that depend only on timestamps. Most series of a source share one array of timestamps, so the results
- * are computed once for all of them. Create one object for each answer, block or read, and drop it afterwards.
+ * are computed once for all of them. Create one object for each response, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();

@@ -6,7 +6,7 @@ import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
 import type { SampleColumns } from '../promql/store';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
+import { type AlertBatch, type AlertEvent, eventOf, mayNotify } from './alert-event';
 import type { Downtime } from './downtime';
 import type { JudgedMonitor } from './judge-monitor';
 import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
@@ -88,7 +88,7 @@ export async function advanceMonitor(
   const tick = { tenantId: tenant.id, monitor, tickMs };
   const { tracks, transitions } = await advanceTracks(tick, state?.tracks ?? [], judgements, view);
   const events = transitions.map((each) => {
-    const isTold = isToldOf(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
+    const isTold = mayNotify(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
     return eventOf(each, tickMs, isTold, subjectOf(monitor, each.key, view));
   });
   const next: MonitorState = {
@@ -180,7 +180,7 @@ export function removeMonitor(
           eventOf(
             closing(key, alert, 'monitorDelete'),
             nowMs,
-            isToldOf(monitor, view.hosts.get(key)),
+            mayNotify(monitor, view.hosts.get(key)),
             subjectOf(monitor, key, view),
           ),
         ],

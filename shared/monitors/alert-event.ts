@@ -29,7 +29,7 @@ export interface AlertBatch {
  *
  * @param host the registered host that the alert concerns; undefined if it concerns none
  */
-export function isToldOf(monitor: Monitor, host: Pick<SubjectHost, 'status'> | undefined): boolean {
+export function mayNotify(monitor: Monitor, host: Pick<SubjectHost, 'status'> | undefined): boolean {
   return monitor.isMute !== true && (!isOfHosts(monitor) || host?.status === 'working');
 }
 

@@ -4,7 +4,7 @@ import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import { rolesByService, type Service, type Services } from '../registry/services';
 import type { Tenant } from '../tenancy/tenants';
-import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
+import { type AlertBatch, type AlertEvent, eventOf, mayNotify } from './alert-event';
 import type { AlertRecord } from './alert-record';
 import type { AlertStore } from './alert-store';
 import type { CheckStore } from './check-store';
@@ -71,7 +71,7 @@ async function closeOfMonitor(
       services,
     });
     const atMs = Math.max(Date.now(), tickMs);
-    const event = eventOf(transition!, atMs, isToldOf(state.monitor, host), subject);
+    const event = eventOf(transition!, atMs, mayNotify(state.monitor, host), subject);
     const batch: AlertBatch = { tenant: tenant.name, tickMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
     const isCommitted = await stores.evaluatorStore.commit({

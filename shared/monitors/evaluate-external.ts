@@ -47,8 +47,8 @@ export async function evaluateExternal(
   await Promise.all(
     slicesOf(due, MAX_REQUESTS).map(async (slice) => {
       try {
-        const answers = await stores.probe(slice.map(({ monitor }) => requestOf(monitor)));
-        for (const [i, each] of slice.entries()) probes.set(each, answers[i]!);
+        const results = await stores.probe(slice.map(({ monitor }) => requestOf(monitor)));
+        for (const [i, each] of slice.entries()) probes.set(each, results[i]!);
       } catch (error) {
         // A failed invocation says nothing about the URLs.
         log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });

@@ -51,15 +51,15 @@ export async function probe(
   const startedMs = performance.now();
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const { answer, certificateEndsMs } = await follow(request, allowsPrivate, signal);
-    if (!answer.isWhole) throw new Error('the answer broke off');
+    const { response, certificateEndsMs } = await follow(request, allowsPrivate, signal);
+    if (!response.isWhole) throw new Error('the answer broke off');
     const found = {
-      status: answer.status,
+      status: response.status,
       responseMs: Math.round(performance.now() - startedMs),
       ...(certificateEndsMs !== undefined && { certificateEndsMs }),
     };
     const wanted = request.containsString;
-    if (!wanted || answer.body.includes(wanted)) return found;
+    if (!wanted || response.body.includes(wanted)) return found;
     return { ...found, error: `the body does not contain ${JSON.stringify(shorten(wanted))}` };
   } catch (error) {
     return { error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : errorText(error as Error) };
@@ -70,14 +70,14 @@ async function follow(
   request: ProbeRequest,
   allowsPrivate: boolean,
   signal: AbortSignal,
-): Promise<{ readonly answer: OutsideResponse; readonly certificateEndsMs?: number }> {
+): Promise<{ readonly response: OutsideResponse; readonly certificateEndsMs?: number }> {
   let url = new URL(request.url);
   let method: string = request.method ?? 'GET';
   let body = request.requestBody ? Buffer.from(request.requestBody) : undefined;
   const headers = headersOf(request);
   let certificateEndsMs: number | undefined;
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchangeOutside({
+    const response = await exchangeOutside({
       url,
       method,
       headers,
@@ -88,19 +88,19 @@ async function follow(
       family: FAMILY[request.dualstack ?? 'ipv4'],
       verifiesCertificate: request.skipCertificateVerification !== true,
     });
-    if (redirects === 0) certificateEndsMs = answer.certificateEndsMs;
-    const { location } = answer.headers;
-    if (request.followRedirect !== true || !isRedirect(answer.status) || location === undefined)
-      return { answer, ...(certificateEndsMs !== undefined && { certificateEndsMs }) };
+    if (redirects === 0) certificateEndsMs = response.certificateEndsMs;
+    const { location } = response.headers;
+    if (request.followRedirect !== true || !isRedirect(response.status) || location === undefined)
+      return { response, ...(certificateEndsMs !== undefined && { certificateEndsMs }) };
     if (redirects === MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects`);
     if (!URL.canParse(location, url.href)) throw new Error('the redirect names no URL');
     const next = new URL(location, url);
     if (next.protocol !== 'http:' && next.protocol !== 'https:')
       throw new Error(`a redirect to ${next.protocol} is not followed`);
     if (next.origin !== url.origin) removeSecrets(headers);
-    else addCookies(headers, answer.headers['set-cookie'] ?? []);
+    else addCookies(headers, response.headers['set-cookie'] ?? []);
     url = next;
-    if (answer.status < 307 && method !== 'GET') {
+    if (response.status < 307 && method !== 'GET') {
       method = 'GET';
       body = undefined;
     }

@@ -41,12 +41,12 @@ export async function targetsOf(
     count: batch.events.length,
     deliver: () => alerts.record(id, batch.events),
   };
-  const told = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');
-  if (told.length === 0) return [record];
+  const notifying = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');
+  if (notifying.length === 0) return [record];
   const [allChannels, allGroups] = await Promise.all([channels.list(id), groups.list(id)]);
   const origin = { organization: name, externalUrl };
   const targets = allChannels.flatMap((channel): Target[] => {
-    const events = told.filter((event) => channelsFor(event, allGroups).has(channel.id));
+    const events = notifying.filter((event) => channelsFor(event, allGroups).has(channel.id));
     const deliver = deliveryTo(channel, events, { post, mail }, origin);
     if (events.length === 0 || deliver === undefined) return [];
     return [
@@ -112,7 +112,7 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
   const exclusive = own.filter(({ monitors }) =>
     (monitors ?? []).some(({ id, skipDefault }) => id === monitorId && skipDefault === true),
   );
-  const asked =
+  const chosen =
     exclusive.length > 0
       ? exclusive
       : groups.filter(
@@ -129,7 +129,7 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
     for (const id of group.childChannelIds ?? []) found.add(id);
     for (const id of group.childNotificationGroupIds ?? []) visit(byId.get(id));
   };
-  for (const group of asked) visit(group);
+  for (const group of chosen) visit(group);
   return found;
 }
 

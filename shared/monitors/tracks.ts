@@ -158,8 +158,8 @@ function repeatAlert(track: Track | undefined, { repeatMs, nowMs, isDown }: Trac
   const alert = track?.alert;
   if (alert === undefined || repeatMs === undefined || isDown || nowMs - alert.notifiedAtMs < repeatMs)
     return { track };
-  const told = { ...alert, notifiedAtMs: nowMs };
-  return { track: { ...track!, alert: told }, transition: transitionOf('repeated', track!.key, told) };
+  const notifying = { ...alert, notifiedAtMs: nowMs };
+  return { track: { ...track!, alert: notifying }, transition: transitionOf('repeated', track!.key, notifying) };
 }
 
 /** Returns the transition of an alert that stays open. */

@@ -66,8 +66,8 @@ export async function countMetrics(
 async function rangeOf(dependencies: OperatorDependencies, command: OperatorCommand<'where' | 'count'>) {
   const tenant = await requireTenant(dependencies.tenants, command.tenant);
   const source = await findSource(storesOf(dependencies), tenant, command);
-  const asked = { fromMs: command.from, toMs: command.to };
-  return { tenant, source, range: clampRange(asked, dependencies.now(), dependencies.stage.retention) };
+  const requested = { fromMs: command.from, toMs: command.to };
+  return { tenant, source, range: clampRange(requested, dependencies.now(), dependencies.stage.retention) };
 }
 
 function storesOf({ hosts, services, read }: OperatorDependencies) {

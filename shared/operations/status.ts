@@ -46,7 +46,7 @@ const MAX_ARCHIVE_AGE_MS = 60_000;
 /** How long cached usage counts are reused, in ms. Instances add their counts twice a minute. */
 const MAX_USAGE_AGE_MS = 15_000;
 /** Maximum number of partitions for which the manifest is queried. */
-const MAX_PARTITIONS_ASKED = 256;
+const MAX_PARTITIONS_READ = 256;
 /** Group-windows sampled per partition to estimate its memory. */
 const WINDOWS_SAMPLED = 8;
 /** Span of the days that are listed, in ms. Four weeks touch at most two months, so two months of usage are read. */
@@ -120,7 +120,7 @@ export class Status {
 
   private async archive(partitions: readonly PartitionRef[]): Promise<TenantStatus['archive']> {
     const { manifest, now, retentionMs, archiveAfterMs } = this.dependencies;
-    if (partitions.length > MAX_PARTITIONS_ASKED) return null;
+    if (partitions.length > MAX_PARTITIONS_READ) return null;
     const [first, last] = [dayOf(now() - retentionMs), dayOf(now() + 2 * DAY_MS)];
     const days = (await mapLimited(partitions, PARALLEL, (ref) => manifest.days(ref, first, last))).flat();
     const open = days.filter(isOpen);
@@ -149,7 +149,7 @@ export class Status {
     const [days, series, hotBytes] = await Promise.all([
       Promise.all(months.map((each) => usage.days(id, each))),
       usage.series(id),
-      partitions.length > MAX_PARTITIONS_ASKED
+      partitions.length > MAX_PARTITIONS_READ
         ? null
         : mapLimited(partitions, PARALLEL, (ref) => hot.space.bytes(ref, WINDOWS_SAMPLED)),
     ]);

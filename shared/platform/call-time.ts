@@ -11,7 +11,12 @@ export interface CallTimes {
 }
 
 /** Limits of functions that answer requests. If a store hangs, a request fails within five seconds. */
-export const ANSWERING: CallTimes = { connectMs: 1_000, attemptMs: 1_500, totalMs: 2_500, commandMs: 4_000 };
+export const REQUEST_CALL_TIMES: CallTimes = {
+  connectMs: 1_000,
+  attemptMs: 1_500,
+  totalMs: 2_500,
+  commandMs: 4_000,
+};
 
 /** Limits of background functions. A later delivery, schedule or command retries failed work. */
 export const WORKING: CallTimes = { connectMs: 2_000, attemptMs: 5_000, totalMs: 15_000, commandMs: 5_000 };

@@ -90,7 +90,7 @@ export class SharedCalls<Result> {
    *
    * @param run makes the request; called once for all concurrent calls
    */
-  ask(key: string, run: () => Promise<Result>): Promise<Result> {
+  share(key: string, run: () => Promise<Result>): Promise<Result> {
     return this.batches.add(key, undefined, async (items) => {
       const result = await run();
       return items.map(() => result);

@@ -16,7 +16,7 @@ interface Service {
   /** Environment variable that overrides the service's endpoint. */
   readonly endpointVariable: string;
   /** Fields that are added to the input of each command. */
-  readonly asked: object;
+  readonly addedInput: object;
 }
 
 /** Counts the units that AWS bills for a call that succeeded, or for a write whose condition did not hold. */
@@ -28,23 +28,23 @@ const SERVICES = {
     target: 'DynamoDB_20120810',
     jsonVersion: '1.0',
     endpointVariable: 'AWS_ENDPOINT_URL_DYNAMODB',
-    asked: { ReturnConsumedCapacity: 'TOTAL' },
+    addedInput: { ReturnConsumedCapacity: 'TOTAL' },
   },
   kinesis: {
     signedAs: 'kinesis',
     target: 'Kinesis_20131202',
     jsonVersion: '1.1',
     endpointVariable: 'AWS_ENDPOINT_URL_KINESIS',
-    asked: {},
+    addedInput: {},
   },
 } as const satisfies Record<string, Service>;
 
 /**
  * Makes the most frequent calls of an SDK client faster. This module serializes them, sends them to the service
- * directly ({@link DirectRequests}), and parses the answers.
+ * directly ({@link DirectRequests}), and parses the responses.
  *
  * If the reply is not 200, the SDK makes the call again. Call only commands directly that are safe to retry. A write
- * whose condition does not hold is not retried, because that is a valid answer from the table. Calls with options
+ * whose condition does not hold is not retried, because that is a valid response from the table. Calls with options
  * other than an abort signal always go through the SDK.
  *
  * A PutRecords takes 134 us of CPU time through the SDK, 97 us with the SDK's cached middleware, and about 20 us
@@ -75,13 +75,13 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
       'content-type': `application/x-amz-json-${service.jsonVersion}`,
       'x-amz-target': `${service.target}.${operation}`,
     };
-    const body = Buffer.from(JSON.stringify(toWire({ ...command.input, ...service.asked })));
-    const answer = await requests.send({ method: 'POST', path: '/', headers, body, abortSignal }, outputOf);
-    if (answer === undefined) return send(command, options);
-    const isRefused = answer instanceof ConditionalCheckFailedException;
-    countUnits(`${operation}Command`, command.input, isRefused ? {} : answer);
-    if (isRefused) throw answer;
-    return answer;
+    const body = Buffer.from(JSON.stringify(toWire({ ...command.input, ...service.addedInput })));
+    const output = await requests.send({ method: 'POST', path: '/', headers, body, abortSignal }, outputOf);
+    if (output === undefined) return send(command, options);
+    const isRefused = output instanceof ConditionalCheckFailedException;
+    countUnits(`${operation}Command`, command.input, isRefused ? {} : output);
+    if (isRefused) throw output;
+    return output;
   };
   client.send = sendDirectly as typeof client.send;
   return client;

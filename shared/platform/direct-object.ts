@@ -35,10 +35,10 @@ export function getDirectly(client: S3Client): S3Client {
 
   client.send = (async (command: unknown, ...rest: unknown[]) => {
     const isDirect = command instanceof GetObjectCommand && rest.length === 0;
-    const answer = isDirect ? await get(command) : undefined;
-    if (answer === undefined) return send(command, ...rest);
+    const output = isDirect ? await get(command) : undefined;
+    if (output === undefined) return send(command, ...rest);
     use('ObjectGets', 1);
-    return answer;
+    return output;
   }) as typeof client.send;
   return client;
 }

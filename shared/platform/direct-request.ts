@@ -61,17 +61,17 @@ export class DirectRequests {
   /**
    * Sends a request.
    *
-   * @param read decodes the answer; returns undefined if the call has failed
+   * @param read decodes the response; returns undefined if the call has failed
    * @returns the result of `read`; undefined if the call has failed. A failed call is counted. If the service throttled
    *   it, this method has also waited for a random time: the SDK does not know of the call, and would make its first
    *   attempt immediately
    */
   async send<Output>(
     { method, path, headers, body, bucket, abortSignal }: DirectRequest,
-    read: (answer: DirectResponse) => Output | undefined,
+    read: (received: DirectResponse) => Output | undefined,
   ): Promise<Output | undefined> {
     const { config } = this.client;
-    let answer: DirectResponse | undefined;
+    let received: DirectResponse | undefined;
     try {
       const found = this.origins.get(bucket) ?? this.findOrigin(bucket);
       this.origins.set(bucket, found);
@@ -89,15 +89,15 @@ export class DirectRequests {
       const request = { ...origin, ...target, query: {}, headers: signed, body };
       const { response } = await config.requestHandler.handle(request as never, { abortSignal });
       const collected = await config.streamCollector(response.body);
-      answer = { status: response.statusCode, headers: response.headers, body: collected };
-      const output = read(answer);
+      received = { status: response.statusCode, headers: response.headers, body: collected };
+      const output = read(received);
       if (output !== undefined) return output;
     } catch {
       // Ignore the error. The SDK makes the call again, and reports the error if it persists.
-      answer = undefined;
+      received = undefined;
     }
     use(CALLS_REPEATED, 1);
-    if (answer !== undefined && isThrottled(answer)) await sleep(MAX_WAIT_MS * Math.random());
+    if (received !== undefined && isThrottled(received)) await sleep(MAX_WAIT_MS * Math.random());
     return undefined;
   }
 

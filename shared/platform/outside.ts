@@ -14,7 +14,7 @@ export interface OutsideExchange {
   readonly signal: AbortSignal;
   /** Whether the URL may have a private address, as it may for a stack on the user's own machine. */
   readonly allowsPrivate: boolean;
-  /** Maximum number of bytes of the answer's body to read. If the body is longer, the connection is closed. */
+  /** Maximum number of bytes of the response's body to read. If the body is longer, the connection is closed. */
   readonly maxBytes: number;
   /** IP version of the connection: 4, 6, or 0 for either. @default 0 */
   readonly family?: 0 | 4 | 6;
@@ -34,17 +34,17 @@ export interface OutsideResponse {
 }
 
 /**
- * Sends a request, and returns its answer. Does not follow redirects. Unless private addresses are allowed,
+ * Sends a request, and returns its response. Does not follow redirects. Unless private addresses are allowed,
  * resolves the host name, checks the addresses, and connects to a checked address.
  *
- * @throws {Error} if there is no answer, or the address is not public
+ * @throws {Error} if there is no response, or the address is not public
  */
 export async function exchangeOutside(exchange: OutsideExchange): Promise<OutsideResponse> {
   const { url, method, headers, body, signal, allowsPrivate, maxBytes } = exchange;
   const { family = 0, verifiesCertificate = true } = exchange;
   if (!allowsPrivate) requirePublicHost(url);
   return new Promise((resolve, reject) => {
-    let answer: Pick<OutsideResponse, 'status' | 'headers' | 'certificateEndsMs'> | undefined;
+    let head: Pick<OutsideResponse, 'status' | 'headers' | 'certificateEndsMs'> | undefined;
     const chunks: Buffer[] = [];
     let isWhole = false;
     let failure: Error | undefined;
@@ -62,7 +62,7 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
       (response) => {
         let bytes = 0;
         const endsMs = certificateEndOf(response.socket as TLSSocket);
-        answer = {
+        head = {
           status: response.statusCode!,
           headers: response.headers,
           ...(endsMs !== undefined && { certificateEndsMs: endsMs }),
@@ -83,10 +83,10 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
     request.on('error', (error) => {
       failure = error;
     });
-    // If the server switches to another protocol, the connection closes without an error and without an answer.
+    // If the server switches to another protocol, the connection closes without an error and without a response.
     request.on('close', () => {
-      if (answer === undefined) reject(failure ?? new Error('no answer'));
-      else resolve({ ...answer, body: Buffer.concat(chunks), isWhole });
+      if (head === undefined) reject(failure ?? new Error('no answer'));
+      else resolve({ ...head, body: Buffer.concat(chunks), isWhole });
     });
     request.end(body);
   });

@@ -156,9 +156,9 @@ export async function getItems(
       [name]: { Keys, ConsistentRead: true, ProjectionExpression },
     };
     while (RequestItems?.[name] !== undefined) {
-      const answer: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems }));
-      items.push(...(answer.Responses?.[name] ?? []));
-      RequestItems = answer.UnprocessedKeys;
+      const output: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems }));
+      items.push(...(output.Responses?.[name] ?? []));
+      RequestItems = output.UnprocessedKeys;
     }
     return items;
   });

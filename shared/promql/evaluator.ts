@@ -34,7 +34,7 @@ import {
 } from './vectors';
 import { type LiveSamples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
 
-/** Warnings and infos of an answer, without duplicates. */
+/** Warnings and infos of a result, without duplicates. */
 export class Remarks {
   readonly warnings = new Set<string>();
   readonly infos = new Set<string>();
@@ -399,7 +399,7 @@ export class Evaluator {
 
   /**
    * Returns the length, in ms, of the grains to which a selector's windows are widened, and adds a remark to the
-   * answer. Returns undefined if the windows are not widened. A widened window includes its start and excludes its end.
+   * result. Returns undefined if the windows are not widened. A widened window includes its start and excludes its end.
    */
   private noteWidening(selector: Selector): number | undefined {
     const grainMs = this.widened.get(selector);

@@ -37,8 +37,8 @@ export class UnprovenSumError extends Error {
 /**
  * Prepares a function's computation for a series of points.
  *
- * @param isExact whether the answer must be the same as over samples
- * @returns undefined if the function for samples also gives the right answer for points
+ * @param isExact whether the result must be the same as over samples
+ * @returns undefined if the function for samples also gives the right result for points
  */
 export function overPoints(
   name: string,

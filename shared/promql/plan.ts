@@ -19,10 +19,10 @@ export interface QueryContext extends QueryTimes {
 
 /** Which rollups a query may read instead of samples. */
 export interface AllowedRollups {
-  /** Lengths, in ms, of the grains that may replace samples where the answer stays the same. May be empty. */
+  /** Lengths, in ms, of the grains that may replace samples where the result stays the same. May be empty. */
   readonly grainsMs: readonly number[];
   /**
-   * Length of the grains to which windows may be widened, in ms. Widening changes the answer. Undefined unless the
+   * Length of the grains to which windows may be widened, in ms. Widening changes the result. Undefined unless the
    * caller allowed it with `max_source_resolution`.
    */
   readonly widenedMs?: number | undefined;
@@ -99,7 +99,7 @@ const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'i
 
 /**
  * Decides whether a selector reads rollups. If every window begins and ends at the edge of a grain, rollups give the
- * same answer as samples. Otherwise rollups can be used only by widening the windows to whole grains.
+ * same result as samples. Otherwise rollups can be used only by widening the windows to whole grains.
  *
  * @param windowMs length of a range selector's windows; undefined for a plain selector
  * @param use undefined if only samples can be used
@@ -124,7 +124,7 @@ function planSelect(
     // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
     const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
-      'all windows begin and end at multiples of the grain, so rollups give the same answer as samples';
+      'all windows begin and end at multiples of the grain, so rollups give the same result as samples';
     return { ...samples(why), range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' } };
   }
   if (widenedMs === undefined)

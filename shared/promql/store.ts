@@ -81,7 +81,7 @@ export interface SampleStore {
 
 export interface SelectedSamples {
   readonly series: readonly SampleColumns[];
-  /** Warnings for the answer, such as which samples may be missing. */
+  /** Warnings for the result, such as which samples may be missing. */
   readonly warnings: readonly string[];
 }
 

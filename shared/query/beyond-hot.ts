@@ -1,6 +1,6 @@
 /**
  * Plans which requests a read sends to the tiers beyond memory, in rounds. The functions are pure. A round lists
- * requests that are sent together; the next round is planned from the answers to them. query/README.md has a picture.
+ * requests that are sent together; the next round is planned from the responses to them. query/README.md has a picture.
  */
 import type { ListedSource } from '../cold/archive-directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';
@@ -28,7 +28,7 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
 }
 
 /** Requests to send together. */
-export interface Asks {
+export interface Requests {
   /** Read the manifest's entries of these days. */
   readonly manifest?: readonly DayPlan[];
   /**
@@ -49,10 +49,10 @@ export interface Asks {
 }
 
 /**
- * The answers from which the next round is planned: the last round's answers, and earlier answers that it did not
+ * The responses from which the next round is planned: the last round's responses, and earlier responses that it did not
  * replace.
  */
-export interface Answers {
+export interface Responses {
   readonly listed: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
   readonly rolledUp?: ReadonlyMap<string, RolledSource>;
@@ -60,9 +60,9 @@ export interface Answers {
 }
 
 export interface Round {
-  readonly asks: Asks;
+  readonly requests: Requests;
   /** Plans the next round. @returns undefined when nothing is left to request */
-  readonly next?: (answers: Answers) => Round | undefined;
+  readonly next?: (responses: Responses) => Round | undefined;
 }
 
 /**
@@ -103,11 +103,11 @@ export function planRounds(facts: BeyondFacts): Round {
   const first = areRecent ? days.filter((plan) => !isSeen(plan)) : [];
   const directories = areRecent ? {} : grains === undefined ? { directory: true } : { rollupDirectory: true };
   return {
-    asks: { manifest: days, warm: { days: first }, ...directories },
-    next: (answers) => {
-      const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, answers.listed));
-      const warm = { days: open, listed: answers.listed };
-      return planArchive({ ...facts, grains }, answers, [...first, ...open], warm);
+    requests: { manifest: days, warm: { days: first }, ...directories },
+    next: (responses) => {
+      const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, responses.listed));
+      const warm = { days: open, listed: responses.listed };
+      return planArchive({ ...facts, grains }, responses, [...first, ...open], warm);
     },
   };
 }
@@ -120,13 +120,14 @@ export function planRounds(facts: BeyondFacts): Round {
  */
 function planArchive(
   facts: BeyondFacts,
-  { listed, directory, rolledUp }: Answers,
+  { listed, directory, rolledUp }: Responses,
   warmDays: readonly DayPlan[],
-  warm?: Asks['warm'],
+  warm?: Requests['warm'],
 ): Round | undefined {
-  const asksWarm = warm === undefined || warm.days.length === 0 ? undefined : { warm };
+  const warmRequest = warm === undefined || warm.days.length === 0 ? undefined : { warm };
   const entries = facts.days.flatMap(({ day }) => listed.get(day) ?? []);
-  if (!entries.some(({ archived }) => archived !== undefined)) return asksWarm && { asks: asksWarm };
+  if (!entries.some(({ archived }) => archived !== undefined))
+    return warmRequest && { requests: warmRequest };
   const isInWarm = new Set(warmDays.map(({ day }) => day));
   const { samples, rollups } =
     facts.grains === undefined || rolledUp === undefined
@@ -145,10 +146,10 @@ function planArchive(
   const own =
     days.length === 0 ? {} : directory === undefined ? { directory: true } : readOf(days, directory);
   const later = directory === undefined ? days : [];
-  const asks = { ...asksWarm, rollups, ...own };
-  if (rollups.length === 0 && later.length === 0) return { asks };
+  const requests = { ...warmRequest, rollups, ...own };
+  if (rollups.length === 0 && later.length === 0) return { requests };
   return {
-    asks,
+    requests,
     next: ({ points, directory }) => {
       const more = entries.filter(({ day }) => points?.unproven.has(dayStartMs(day)));
       return planSamples([...later, ...more.flatMap((entry) => partsToRead(facts, entry, false))], directory);
@@ -157,13 +158,13 @@ function planArchive(
 }
 
 /** Plans reading the remaining samples. Reads the directory first, if it has not been read yet. */
-function planSamples(days: readonly ColdDay[], directory: Answers['directory']): Round | undefined {
+function planSamples(days: readonly ColdDay[], directory: Responses['directory']): Round | undefined {
   if (days.length === 0) return undefined;
-  if (directory !== undefined) return { asks: readOf(days, directory) };
-  return { asks: { directory: true }, next: ({ directory }) => planSamples(days, directory) };
+  if (directory !== undefined) return { requests: readOf(days, directory) };
+  return { requests: { directory: true }, next: ({ directory }) => planSamples(days, directory) };
 }
 
-function readOf(days: readonly ColdDay[], directory: NonNullable<Answers['directory']>): Asks {
+function readOf(days: readonly ColdDay[], directory: NonNullable<Responses['directory']>): Requests {
   return { samples: { days, directory } };
 }
 

@@ -6,7 +6,7 @@ import type { ExplainedRead, Explanation } from './explanation';
 import type { SelectorReading } from './tier-samples';
 
 /**
- * Builds the field `explain` of a query's answer.
+ * Builds the field `explain` of a query's response.
  *
  * @param used billing units that the clients of the stores counted during the query
  */

@@ -35,7 +35,7 @@ export interface ExplainedTier {
   readonly why: string;
 }
 
-/** The field `explain` of a query's answer. */
+/** The field `explain` of a query's response. */
 export interface Explanation {
   readonly reads: readonly ExplainedRead[];
   /** Number of calls to Redis in the whole query. */

@@ -4,7 +4,7 @@ export interface Extent {
   readonly lastMs: number;
 }
 
-/** Maximum number of extents of one tier in an answer. */
+/** Maximum number of extents of one tier in a response. */
 const MAX_EXTENTS = 24;
 
 /** Gaps that are shorter than this share of the whole are closed, since a chart would not show them. */

@@ -1,6 +1,6 @@
 /**
  * The read fails because samples are missing: memory has lost them, or a store has refused them until they became a dead
- * letter. An answer without them would have a silent gap (DESIGN.md, rule 13).
+ * letter. A response without them would have a silent gap (DESIGN.md, rule 13).
  */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';

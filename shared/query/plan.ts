@@ -64,7 +64,7 @@ export function planDays(
   });
 }
 
-/** The range to read, and the length of the answer's steps. `stepMs` is undefined when samples are shown as stored. */
+/** The range to read, and the length of the response's steps. `stepMs` is undefined when samples are shown as stored. */
 export interface ShownRange {
   readonly range: TimeRange;
   readonly stepMs: number | undefined;

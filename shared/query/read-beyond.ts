@@ -1,4 +1,4 @@
-/** Sends the requests that beyond-hot.ts plans, round by round, and combines the answers. */
+/** Sends the requests that beyond-hot.ts plans, round by round, and combines the responses. */
 import type { Block } from '../codec';
 import type { ListedSource } from '../cold/archive-directory';
 import type { ManifestDay } from '../cold/manifest';
@@ -10,19 +10,19 @@ import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
-import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-hot';
+import { type BeyondFacts, planRounds, type Requests, type Responses, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
 import { layoutsOf, partitionsOf, type ReadContext, type ReadDependencies } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
-/** The combined answers of one or more rounds. */
-export interface Fetched extends Partial<Answers> {
+/** The combined responses of one or more rounds. */
+export interface Fetched extends Partial<Responses> {
   readonly warm?: readonly LocatedBlock[];
   readonly cold?: readonly LocatedBlock[];
   /** Points from rollups, and the number of days they cover. */
   readonly points?: RolledPoints & { readonly days: number };
-  /** Number of rounds. Each round waited for the answers of the previous one. */
+  /** Number of rounds. Each round waited for the responses of the previous one. */
   readonly rounds?: number;
   /** Duration of the warm tier's reads, ms. */
   readonly warmMs?: number;
@@ -49,10 +49,14 @@ export async function readBeyond(
   fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
 ): Promise<Fetched> {
-  const { wanted } = read.asked;
+  const { wanted } = read.request;
   const leastInHot = leastSamples(counted);
   expectSamples(read, (series) => (series === wanted ? leastInHot : 0));
-  return readRounds((asks) => fetchRound(read, asks, leastInHot), read.stores, factsOf(read, days, fromHot));
+  return readRounds(
+    (requests) => fetchRound(read, requests, leastInHot),
+    read.stores,
+    factsOf(read, days, fromHot),
+  );
 }
 
 /**
@@ -62,7 +66,7 @@ export async function readBeyond(
  * @throws {SelectLimitError} when the number exceeds every budget
  */
 function expectSamples(
-  { homeId, asked: { expected } }: ReadContext,
+  { homeId, request: { expected } }: ReadContext,
   least: (wanted: Layout) => number,
 ): void {
   const refused = expected.filter((each) => !each.expect(homeId, least));
@@ -77,7 +81,7 @@ function expectSamples(
  * @param fetch sends the requests of a round
  */
 export async function readRounds(
-  fetch: (asks: Asks) => Promise<Fetched>,
+  fetch: (requests: Requests) => Promise<Fetched>,
   { purgeAfterMs, now }: Pick<ReadDependencies, 'purgeAfterMs' | 'now'>,
   facts: BeyondFacts,
 ): Promise<Fetched> {
@@ -101,14 +105,14 @@ function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | unde
 
 /** @param before number of earlier rounds of the read */
 async function fetchAll(
-  fetch: (asks: Asks) => Promise<Fetched>,
+  fetch: (requests: Requests) => Promise<Fetched>,
   first: Round,
   before: number,
 ): Promise<Fetched> {
-  let all: Fetched & Answers = { listed: new Map() };
+  let all: Fetched & Responses = { listed: new Map() };
   let rounds = before;
   for (let round: Round | undefined = first; round !== undefined; ) {
-    const found: Fetched = await fetch(round.asks);
+    const found: Fetched = await fetch(round.requests);
     all = {
       ...all,
       ...found,
@@ -124,7 +128,7 @@ async function fetchAll(
 }
 
 function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly LocatedBlock[]): BeyondFacts {
-  const { stores, asked, selection, grains, tombstones } = read;
+  const { stores, request, selection, grains, tombstones } = read;
   return {
     nowMs: stores.now(),
     grains,
@@ -133,9 +137,9 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
     isSeen: (day: DayPlan) => isSeen(read, day),
-    range: asked.range,
+    range: request.range,
     groups: selection.groups,
-    deletions: asked.deletions,
+    deletions: request.deletions,
     tombstones,
   };
 }
@@ -148,13 +152,13 @@ function isSeen(read: ReadContext, { day, ref, windowsFromMs, windowsToMs }: Day
   );
 }
 
-async function fetchRound(read: ReadContext, asks: Asks, leastInHot: number): Promise<Fetched> {
+async function fetchRound(read: ReadContext, requests: Requests, leastInHot: number): Promise<Fetched> {
   const [listed, directory, rolledUp, warm, archive] = await Promise.all([
-    asks.manifest && manifestDays(read, asks.manifest),
-    asks.directory === true ? listedDays(read) : undefined,
-    asks.rollupDirectory === true ? listedRollups(read) : undefined,
-    asks.warm && measure(() => warmBlocks(read, asks.warm!)),
-    (asks.samples ?? asks.rollups) && measure(() => fromArchive(read, asks, leastInHot)),
+    requests.manifest && manifestDays(read, requests.manifest),
+    requests.directory === true ? listedDays(read) : undefined,
+    requests.rollupDirectory === true ? listedRollups(read) : undefined,
+    requests.warm && measure(() => warmBlocks(read, requests.warm!)),
+    (requests.samples ?? requests.rollups) && measure(() => fromArchive(read, requests, leastInHot)),
   ]);
   return {
     ...(listed && { listed }),
@@ -182,22 +186,25 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
   return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
 
-function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm']>): Promise<LocatedBlock[]> {
+function warmBlocks(
+  read: ReadContext,
+  { days, listed }: NonNullable<Requests['warm']>,
+): Promise<LocatedBlock[]> {
   const located = days.map((plan) => ({
     ...plan,
-    windowLengthsMs: read.asked.windowLengthsMs,
+    windowLengthsMs: read.request.windowLengthsMs,
     announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));
-  return readWarm(read.stores.warm, located, read.selection, read.asked.beyondHot, layoutsOf(read));
+  return readWarm(read.stores.warm, located, read.selection, read.request.beyondHot, layoutsOf(read));
 }
 
 async function fromArchive(
   read: ReadContext,
-  { samples, rollups = [] }: Asks,
+  { samples, rollups = [] }: Requests,
   leastInHot: number,
 ): Promise<Fetched> {
   const { selection, grains, tombstones } = read;
-  const { beyondHot } = read.asked;
+  const { beyondHot } = read.request;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Do not count archived samples that may be deleted: the minimum would be too high. Memory may have the same samples

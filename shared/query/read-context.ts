@@ -57,29 +57,33 @@ export interface SourceRead extends Whereabouts {
 }
 
 /** Makes one context for each home of the source ({@link HomeGroups}). A home is the source itself, or its pool. */
-export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
-  const { homes } = asked;
+export function contextsOf(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  request: SourceRead,
+): ReadContext[] {
+  const { homes } = request;
   // Do not use rollups if there are several homes: the rollups of each home may have only a part of an hour's
   // samples.
-  const grains = homes.length === 1 && dependencies.rollups !== undefined ? asked.grains : undefined;
-  return homes.map((home) => contextOf(dependencies, tenant, home, asked, grains));
+  const grains = homes.length === 1 && dependencies.rollups !== undefined ? request.grains : undefined;
+  return homes.map((home) => contextOf(dependencies, tenant, home, request, grains));
 }
 
 function contextOf(
   stores: ReadDependencies,
   tenant: Tenant,
   { id: homeId, groups, layouts, picks }: HomeGroups,
-  asked: SourceRead,
+  request: SourceRead,
   grains: RequestedGrains | undefined,
 ): ReadContext {
-  const { wanted, deletions, windowLengthsMs } = asked;
+  const { wanted, deletions, windowLengthsMs } = request;
   // Clients may request a range from time 0. Skip the days before the source's first sample.
-  const fromMs = Math.min(Math.max(asked.range.fromMs, asked.firstMs), asked.range.toMs);
-  const range = { fromMs, toMs: asked.range.toMs };
+  const fromMs = Math.min(Math.max(request.range.fromMs, request.firstMs), request.range.toMs);
+  const range = { fromMs, toMs: request.range.toMs };
   return {
     stores,
     tenant,
-    asked,
+    request,
     homeId,
     selection: { wanted, groups, range, layouts, picks },
     tombstones: deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted),
@@ -104,7 +108,7 @@ function tombstonesIn(
 export interface ReadContext {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
-  readonly asked: SourceRead;
+  readonly request: SourceRead;
   /** Id of the source, or of the pool whose groups have the source's series. */
   readonly homeId: Id;
   /** The selection's range begins no earlier than the source's first sample. */

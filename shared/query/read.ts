@@ -71,10 +71,10 @@ const MAX_RESTARTS = 10;
 export function readSource(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  asked: SourceRead,
+  request: SourceRead,
   allowsMissing: boolean,
 ): Promise<Reading> {
-  const homes = contextsOf(dependencies, tenant, asked);
+  const homes = contextsOf(dependencies, tenant, request);
   if (homes.length === 1) return readHome(homes[0]!, allowsMissing);
   return Promise.all(homes.map((read) => readHome(read, allowsMissing))).then(joinReadings);
 }
@@ -92,10 +92,10 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
 }
 
 async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
-  const { stores, asked, selection } = read;
+  const { stores, request, selection } = read;
   const beganMs = performance.now();
   const refs = partitionsOf(read.days);
-  const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
+  const longestWindowMs = request.windowLengthsMs.at(-1) ?? 0;
   const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);

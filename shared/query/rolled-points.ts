@@ -53,18 +53,18 @@ export interface RolledPoints {
  */
 export function pointsOf(
   objects: readonly RolledObject[],
-  asked: RequestedGrains,
+  requested: RequestedGrains,
   seriesCount: number,
 ): RolledPoints {
-  const unproven = unprovenDays(objects, asked);
+  const unproven = unprovenDays(objects, requested);
   const parts: Part[][] = Array.from({ length: seriesCount }, () => []);
-  const places = objects.map(({ asked: { ranges }, grains, place, bytes }) => {
+  const places = objects.map(({ requested: { ranges }, grains, place, bytes }) => {
     const plans = new Map<GrainTimes, PointPlan>();
     let [samples, firstMs, lastMs] = [0, Infinity, -Infinity];
     for (const [position, { times, columns }] of grains) {
       let plan = plans.get(times);
       if (plan === undefined) {
-        plan = planPoints(times, ranges, unproven, asked);
+        plan = planPoints(times, ranges, unproven, requested);
         plans.set(times, plan);
       }
       samples += plan.samples;
@@ -75,7 +75,7 @@ export function pointsOf(
     return { place, bytes, samples, extent: samples === 0 ? undefined : { firstMs, lastMs } };
   });
   const shared = new SharedTimes();
-  return { series: parts.map((own) => joinParts(own, asked.use, shared)), unproven, places };
+  return { series: parts.map((own) => joinParts(own, requested.use, shared)), unproven, places };
 }
 
 /** Returns the half-open range of indexes of the grains that overlap a range. */
@@ -95,14 +95,14 @@ function unprovenDays(
   if (windows === 'steps') return unproven;
   const needsFirst = windows === 'exact' && HAS_FIRST.has(use);
   const needsResets = windows === 'exact' && use === 'increase';
-  for (const { asked, grains } of objects) {
+  for (const { requested, grains } of objects) {
     const checked = new Set<GrainTimes>();
     for (const [, { times, columns }] of grains) {
       const mayLackValues = needsFirst && (columns.resets !== undefined || columns.toRest !== undefined);
       if (checked.has(times) && !mayLackValues) continue;
       checked.add(times);
       const { starts, counts, firsts, inexact } = times;
-      for (const range of asked.ranges) {
+      for (const range of requested.ranges) {
         const [from, to] = grainsIn(starts, range, grainMs);
         for (let grain = from; grain < to; grain++) {
           const start = starts[grain]!;

@@ -124,9 +124,9 @@ function exactness(
 }
 
 /** Returns the starts of the days on which groups of different splits have grains. */
-function daysOfSeveralSplits({ groups }: RolledSource, asked: readonly GroupId[]): ReadonlySet<number> {
+function daysOfSeveralSplits({ groups }: RolledSource, requested: readonly GroupId[]): ReadonlySet<number> {
   const bySplit = Map.groupBy(
-    groups.filter(({ group }) => asked.includes(group)),
+    groups.filter(({ group }) => requested.includes(group)),
     ({ group }) => splitBitsOfGroup(group),
   );
   const several = new Set<number>();

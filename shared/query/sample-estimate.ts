@@ -5,7 +5,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { pickOf } from '../model/layout-block';
 import type { Selection } from '../model/selection';
-import type { Asks } from './beyond-hot';
+import type { Requests } from './beyond-hot';
 
 /**
  * Counts the samples that a round will read from the archive. The count needs no request, because the archive's
@@ -15,7 +15,7 @@ import type { Asks } from './beyond-hot';
  * @param grainMs length of the rollups' grains
  */
 export function estimateSamples(
-  { samples, rollups = [] }: Pick<Asks, 'samples' | 'rollups'>,
+  { samples, rollups = [] }: Pick<Requests, 'samples' | 'rollups'>,
   selection: Selection,
   grainMs: number,
 ): number {

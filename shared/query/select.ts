@@ -177,7 +177,7 @@ export class Querier {
     const sourceId = sourceIdOf(tenantId, source);
     const [joined, known] = await Promise.all([
       hostLabels.of(tenantId),
-      this.catalogues.ask(sourceId, () => this.reads.limited(() => catalogue.source(tenantId, sourceId))),
+      this.catalogues.share(sourceId, () => this.reads.limited(() => catalogue.source(tenantId, sourceId))),
     ]);
     const added = joinedLabels(source, joined);
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
@@ -187,7 +187,7 @@ export class Querier {
   }
 
   private listedChanges(): Promise<Changes> {
-    return this.changes.ask('', () => this.dependencies.catalogue.changes.all(this.tenant.id));
+    return this.changes.share('', () => this.dependencies.catalogue.changes.all(this.tenant.id));
   }
 }
 

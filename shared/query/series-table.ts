@@ -3,7 +3,7 @@ import { SharedTimes } from '../model/shared-times';
 import { SelectLimitError } from './find-series';
 
 /**
- * Maximum number of stored samples in an answer, and of values in a table. It bounds the memory that an answer takes
+ * Maximum number of stored samples in a response, and of values in a table. It bounds the memory that a response takes
  * before it is converted to text. http/http.ts bounds the size of the text.
  */
 export const MAX_SAMPLES = 2_000_000;

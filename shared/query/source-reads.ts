@@ -80,25 +80,27 @@ export class SourceReads {
     const readings: Reading[] = [];
     for (const slice of slicesOf(sources, MAX_SOURCES)) {
       budget.check();
-      const asked = slice.map(({ sourceId, layout: wanted, whereabouts, deletions }): SourceRead => {
+      const requests = slice.map(({ sourceId, layout: wanted, whereabouts, deletions }): SourceRead => {
         const expected = [new ExpectedSamples(budget, matchers, wanted)];
         return { ...whereabouts(), sourceId, wanted, range, deletions, beyondHot, grains, expected };
       });
       // Do not combine reads of rollups: their points are stored by column, and cannot be picked by series.
       const reading =
         grains === undefined
-          ? await this.together.add(`${range.fromMs} ${range.toMs} ${allowsMissing}`, asked, async (lists) =>
-              this.readLists(lists, allowsMissing),
+          ? await this.together.add(
+              `${range.fromMs} ${range.toMs} ${allowsMissing}`,
+              requests,
+              async (lists) => this.readLists(lists, allowsMissing),
             )
-          : asked.map((each) => this.readOne(each, allowsMissing));
+          : requests.map((each) => this.readOne(each, allowsMissing));
       readings.push(...(await Promise.all(reading)));
     }
     return readings;
   }
 
-  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
-    return readSource(this.dependencies, this.tenant, asked, allowsMissing).then((reading) => {
-      asked.expected[0]!.take(reading);
+  private readOne(request: SourceRead, allowsMissing: boolean): Promise<Reading> {
+    return readSource(this.dependencies, this.tenant, request, allowsMissing).then((reading) => {
+      request.expected[0]!.take(reading);
       return reading;
     });
   }

@@ -141,11 +141,11 @@ export class TenantIndexes {
     tenantId: Id,
     tenant: TenantIndex,
     period: Period,
-    asked: Promise<string | undefined> | undefined,
+    newest: Promise<string | undefined> | undefined,
   ): Promise<void> {
     // Do not use the token for a new period: the period's entries are read concurrently with the token, so they may be
     // older.
-    const changes = tenant.periods.has(period) ? await asked : undefined;
+    const changes = tenant.periods.has(period) ? await newest : undefined;
     const last = tenant.periods.get(period);
     const now = this.now();
     if (last !== undefined) {

@@ -95,7 +95,7 @@ export class TierSamples implements SampleStore {
         series: blocks
           .flatMap((block) => seriesOf(block, grains))
           .filter(({ timestamps }) => timestamps.length > 0),
-        // Add a warning: a partial answer must say what is missing.
+        // Add a warning: a partial response must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {

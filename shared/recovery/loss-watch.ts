@@ -156,7 +156,7 @@ export class LossWatch {
 
   /**
    * Whether a planned move has brought a partition to its primary. Call it for a partition that was read with the mark
-   * of another primary. Looks again for up to {@link UNSURE_MS} while the answer is uncertain, because a departing
+   * of another primary. Looks again for up to {@link UNSURE_MS} while this is uncertain, because a departing
    * primary may not answer, or another instance may be about to record the new era.
    *
    * @param loss id of the loss that the mark named when it was read

@@ -18,7 +18,7 @@ export interface ReplaySituation {
   /** The last replay, running or not. */
   readonly replay: Replay | undefined;
   /** The arrival times that an operator has requested; undefined if there is no request. */
-  readonly asked: TimeRange | undefined;
+  readonly requested: TimeRange | undefined;
   readonly nowMs: number;
 }
 
@@ -39,17 +39,19 @@ const RECENT_MS = 4 * 3_600_000;
  *
  * @returns undefined if no new replay is needed
  */
-export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): TimeRange | undefined {
+export function planReplay({ loss, replay, requested, nowMs }: ReplaySituation): TimeRange | undefined {
   const running = replay?.state === 'running' ? replay : undefined;
   const isCovered = !loss?.isOpen || (running !== undefined && repairs(running, loss));
   const isRequestCovered =
-    asked === undefined ||
-    (running !== undefined && running.fromMs <= asked.fromMs && running.toMs >= asked.toMs);
+    requested === undefined ||
+    (running !== undefined && running.fromMs <= requested.fromMs && running.toMs >= requested.toMs);
   if (isCovered && isRequestCovered) return undefined;
   const isRecent = replay?.endedMs === undefined || nowMs - replay.endedMs < RECENT_MS;
   const earlier = running ?? (!isCovered && isRecent ? replay : undefined);
-  const starts = [loss?.isOpen ? loss : undefined, asked, earlier].map((range) => range?.fromMs ?? Infinity);
-  const ends = [asked, running].map((range) => range?.toMs ?? 0);
+  const starts = [loss?.isOpen ? loss : undefined, requested, earlier].map(
+    (range) => range?.fromMs ?? Infinity,
+  );
+  const ends = [requested, running].map((range) => range?.toMs ?? 0);
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 

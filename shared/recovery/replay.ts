@@ -53,11 +53,14 @@ const LATE_MS = HOUR_MS;
  *
  * @param asked the range that an operator asks for
  */
-export async function advance(dependencies: AdvanceDependencies, asked?: TimeRange): Promise<RecoveryStatus> {
+export async function advance(
+  dependencies: AdvanceDependencies,
+  requested?: TimeRange,
+): Promise<RecoveryStatus> {
   const { table, stream } = dependencies;
   const loss = await table.loss();
   let replay = await table.replay();
-  const wanted = planReplay({ loss, replay, asked, nowMs: dependencies.now() });
+  const wanted = planReplay({ loss, replay, requested, nowMs: dependencies.now() });
   if (wanted !== undefined) replay = await restart(dependencies, replay, wanted, loss);
   if (replay?.state === 'running') replay = await withMapping(dependencies, replay);
 

@@ -85,10 +85,10 @@ export class QueryBudgets {
       Math.max(state.usedMs, state.usedBeforeMs) < LIGHT_SHARE * limitMs(limits);
     if (isLight) return { minute, startedMs, hasPermit: false };
     state.calledAtMs = startedMs;
-    const answer = await this.takePermit(tenant, minute, limits);
-    if (answer === undefined) return { minute, startedMs, hasPermit: false };
-    this.hear(state, minute, answer.usedMs);
-    if (answer.isAdmitted) return { minute, startedMs, hasPermit: true };
+    const permit = await this.takePermit(tenant, minute, limits);
+    if (permit === undefined) return { minute, startedMs, hasPermit: false };
+    this.hear(state, minute, permit.usedMs);
+    if (permit.isAdmitted) return { minute, startedMs, hasPermit: true };
     const nowMs = this.now();
     const refused = refusalOf(state, limits, nowMs) ?? {
       refusedBy: 'queriesAtOnce' as const,

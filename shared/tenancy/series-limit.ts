@@ -98,17 +98,18 @@ export class SeriesLimit {
     const copies = new Map(sourceIds.map((id) => [id, this.cache.get(id, tenantId)]));
     const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
     const { endMs, used } = this.period();
-    const asked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
-    used.set(tenantId, (used.get(tenantId) ?? 0) + asked.length);
-    const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.findExisting(tenantId, asked);
-    await mapLimited(asked, PARALLEL, async (id) => {
+    const checked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
+    used.set(tenantId, (used.get(tenantId) ?? 0) + checked.length);
+    const existing =
+      checked.length === 0 ? new Set<Id>() : await this.catalogue.findExisting(tenantId, checked);
+    await mapLimited(checked, PARALLEL, async (id) => {
       const series = new Set(
         existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],
       );
       this.cache.set(id, series, tenantId);
       copies.set(id, series);
     });
-    if (asked.length < missing.length) throw this.refusal(tenant, endMs - this.now());
+    if (checked.length < missing.length) throw this.refusal(tenant, endMs - this.now());
     return sourceIds.map((id) => copies.get(id)!);
   }
 

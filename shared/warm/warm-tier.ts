@@ -40,7 +40,7 @@ export interface WarmItem {
 }
 
 /** A group's items of a day that a read wants. */
-export interface GroupAsk extends WantedWindows {
+export interface GroupRequest extends WantedWindows {
   readonly group: GroupId;
   /** Bounds the requests of several reads. */
   readonly limit: Limiter;
@@ -82,7 +82,7 @@ export class WarmTier {
   /** Caches the items that this instance's readers have read. */
   readonly cache = new WarmItemCache();
   /** Concurrent reads of a partition's day, which share requests. */
-  private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
+  private readonly batches = new Batches<GroupRequest, readonly WarmItem[]>();
 
   constructor(
     private readonly table: Table,
@@ -108,43 +108,45 @@ export class WarmTier {
   }
 
   /** Reads the same items as {@link group}. Concurrent reads of several groups share requests. */
-  groupTogether(ref: PartitionRef, day: Day, ask: GroupAsk): Promise<readonly WarmItem[]> {
-    return this.asked.add(warmKeys.partition(ref, day), ask, async (asks) => {
-      const starts = planKeys(asks);
-      const found = starts && (await this.byKeys(ref, day, asks, starts));
-      return Promise.all(asks.map((each, i) => found?.[i] ?? each.limit(() => this.byQuery(ref, day, each))));
+  groupTogether(ref: PartitionRef, day: Day, request: GroupRequest): Promise<readonly WarmItem[]> {
+    return this.batches.add(warmKeys.partition(ref, day), request, async (requests) => {
+      const starts = planKeys(requests);
+      const found = starts && (await this.byKeys(ref, day, requests, starts));
+      return Promise.all(
+        requests.map((each, i) => found?.[i] ?? each.limit(() => this.byQuery(ref, day, each))),
+      );
     });
   }
 
-  private byQuery(ref: PartitionRef, day: Day, { group, windowsFromMs, windowsToMs }: GroupAsk) {
+  private byQuery(ref: PartitionRef, day: Day, { group, windowsFromMs, windowsToMs }: GroupRequest) {
     return this.group(ref, day, group, windowsFromMs, windowsToMs);
   }
 
   /**
-   * @returns the items for each ask, read by key; undefined for an ask that needs a query, because its windows may be
+   * @returns the items for each request, read by key; undefined for a request that needs a query, because its windows may be
    *   divided among several items
    */
   private async byKeys(
     ref: PartitionRef,
     day: Day,
-    asks: readonly GroupAsk[],
+    requests: readonly GroupRequest[],
     starts: readonly (readonly number[])[],
   ): Promise<(readonly WarmItem[] | undefined)[]> {
     const keys = new Map(
-      asks.flatMap(({ group }, i) =>
+      requests.flatMap(({ group }, i) =>
         starts[i]!.map((startMs) => {
           const key = warmKeys.item(ref, day, { group, windowStart: startMs, layer: 0, startMs });
           return [key.sk.S, key] as const;
         }),
       ),
     );
-    const bound = anyLimiter(asks.map(({ limit }) => limit));
+    const bound = anyLimiter(requests.map(({ limit }) => limit));
     const all = await bound(() =>
       getItems(this.table, [warmKeys.divided(ref, day), ...keys.values()], 'sk, chunk, revision, divided'),
     );
     if (all.some(({ sk }) => sk!.S === warmKeys.dividedSort)) return [];
     const items = new Map(all.map((item) => [item.sk!.S!, item]));
-    return asks.map(({ group }, i) => {
+    return requests.map(({ group }, i) => {
       const own = starts[i]!.map((startMs) =>
         items.get(warmKeys.sort({ group, windowStart: startMs, layer: 0, startMs })),
       ).filter((item) => item !== undefined);

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import type { Call } from '../../scripts/faults/call';
 import { Faults } from '../../scripts/faults/faults';
 import { Random } from '../../scripts/faults/random';
-import type { WholeAnswer } from '../../scripts/local/forward';
+import type { WholeResponse } from '../../scripts/local/forward';
 import { localAws } from '../../scripts/local/provision';
 import { type RunningStack, startStack } from '../../scripts/local/stack';
 import { physicalName } from '../../scripts/local/template';
@@ -293,18 +293,18 @@ describe('under faults between functions, stores and the stream, no sample is lo
       // One record is stored before the client hears that the others are not.
       fault: () => ({
         kind: 'answer',
-        answer: async (asked, ask) => {
-          const { Records: given, ...rest } = JSON.parse(asked.body.toString()) as { Records: object[] };
+        response: async (request, forward) => {
+          const { Records: given, ...rest } = JSON.parse(request.body.toString()) as { Records: object[] };
           const isFirst = taken++ === 0;
           const first = JSON.stringify({ ...rest, Records: given.slice(0, 1) });
-          const stored = isFirst ? await ask({ ...asked, body: Buffer.from(first) }) : undefined;
+          const stored = isFirst ? await forward({ ...request, body: Buffer.from(first) }) : undefined;
           const refused = { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'refused' };
           const Records = [
             ...(stored === undefined ? [] : JSON.parse(stored.body.toString()).Records),
             ...given.slice(isFirst ? 1 : 0).map(() => refused),
           ];
           const FailedRecordCount = given.length - (isFirst ? 1 : 0);
-          return awsAnswer(200, { FailedRecordCount, Records });
+          return awsResponse(200, { FailedRecordCount, Records });
         },
       }),
     });
@@ -336,7 +336,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
 });
 
 /** A response of an AWS service that uses JSON. */
-function awsAnswer(status: number, body: object): WholeAnswer {
+function awsResponse(status: number, body: object): WholeResponse {
   const headers = { 'content-type': 'application/x-amz-json-1.1' };
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
-import type { BackfillAnswer } from '../../scripts/ops/rules/backfill';
-import type { BacktestAnswer } from '../../scripts/ops/rules/backtest';
+import type { BackfillResult } from '../../scripts/ops/rules/backfill';
+import type { BacktestResult } from '../../scripts/ops/rules/backtest';
 import type { KeyDescription } from '../../shared/tenancy/api-keys';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
@@ -95,7 +95,7 @@ describe('rules over history', () => {
 
   test('backtest shows the alerts that would have fired, and stores nothing', async () => {
     const key = ['--key', stack.apiKey];
-    expect(await history<BacktestAnswer>('backtest', ...key)).toEqual({
+    expect(await history<BacktestResult>('backtest', ...key)).toEqual({
       from: iso(0),
       to: iso(180),
       evaluations: 180,
@@ -119,10 +119,10 @@ describe('rules over history', () => {
 
   test('backfill stores what the recording rules yield, once, however often it runs', async () => {
     const stored = { dryRun: false, evaluations: 180, series: 1, samples: 180, refused: {}, failures: [] };
-    expect(await history<BackfillAnswer>('backfill', '--dry-run')).toEqual({ ...stored, dryRun: true });
+    expect(await history<BackfillResult>('backfill', '--dry-run')).toEqual({ ...stored, dryRun: true });
     expect(await query('count_over_time(job:past:sum[3h])', 179)).toBeUndefined();
     for (const _ of ['first', 'again']) {
-      expect(await history<BackfillAnswer>('backfill')).toEqual(stored);
+      expect(await history<BackfillResult>('backfill')).toEqual(stored);
       await until(
         'the results can be read',
         () => query('count_over_time(job:past:sum[3h])', 179),

@@ -38,7 +38,7 @@ import { localAws } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
 import { startAws } from '../../scripts/local/servers';
 import { DynamoDbModel } from '../../scripts/simulate/dynamodb';
-import { answerOf, callOf, type SdkRequest } from '../../scripts/simulate/http';
+import { respond, callOf, type SdkRequest } from '../../scripts/simulate/http';
 import { KinesisModel } from '../../scripts/simulate/kinesis';
 import { S3Model } from '../../scripts/simulate/s3';
 import { temporaryDir } from '../support/temporary-dir';
@@ -96,7 +96,7 @@ async function models(): Promise<Clients> {
   stores.dynamodb.createTable(TABLE);
   const requestHandler = {
     metadata: { handlerProtocol: 'http/1.1' },
-    handle: async (request: SdkRequest) => ({ response: answerOf(callOf(request), stores) }),
+    handle: async (request: SdkRequest) => ({ response: respond(callOf(request), stores) }),
     destroy: () => {},
     updateHttpClientConfig: () => {},
     httpHandlerConfigs: () => ({}),
@@ -303,8 +303,8 @@ describe.each([
       const { ShardIterator } = await clients.kinesis.send(
         new GetShardIteratorCommand({ StreamName: STREAM, ShardId, ...from } as never),
       );
-      const answer = await clients.kinesis.send(new GetRecordsCommand({ ShardIterator }));
-      return answer.Records!.map(({ Data }) => Buffer.from(Data!).toString());
+      const output = await clients.kinesis.send(new GetRecordsCommand({ ShardIterator }));
+      return output.Records!.map(({ Data }) => Buffer.from(Data!).toString());
     };
     expect(await readFrom({ ShardIteratorType: 'TRIM_HORIZON' })).toEqual(['a', 'b', 'c']);
     const after = { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', StartingSequenceNumber: SequenceNumber };
@@ -346,8 +346,8 @@ describe.each([
   test('ranges are read from the front and from the end, with If-Match', async () => {
     const { ETag } = await putObject('range', '0123456789', { Metadata: { reason: 'why' } });
     const read = async (more: object) => {
-      const answer = await clients.s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', ...more }));
-      return [await answer.Body!.transformToString(), answer.ContentRange];
+      const output = await clients.s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', ...more }));
+      return [await output.Body!.transformToString(), output.ContentRange];
     };
     expect(await read({})).toEqual(['0123456789', undefined]);
     expect(await read({ Range: 'bytes=2-4', IfMatch: ETag })).toEqual(['234', 'bytes 2-4/10']);

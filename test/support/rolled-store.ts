@@ -36,7 +36,7 @@ export class RolledStore implements SampleStore {
       rolled.push(own);
     }
     const object: RolledObject = {
-      asked: { source: undefined as never, ranges },
+      requested: { source: undefined as never, ranges },
       place: '',
       bytes: 0,
       grains: rolled.flatMap((own, i) => (own === undefined ? [] : [[i, own] as const])),

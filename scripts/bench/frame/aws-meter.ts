@@ -2,7 +2,7 @@
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 /** Header in which an instance of query reports the requests that a query made to stores. */
-export const ASKED_HEADER = 'x-bench-asked';
+export const COST_HEADER = 'x-bench-asked';
 
 export interface AwsCall {
   /** Operation such as `PutItem`; for S3, the HTTP method. */
@@ -23,16 +23,16 @@ export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void 
   const { handle } = NodeHttpHandler.prototype;
   NodeHttpHandler.prototype.handle = async function (request, options) {
     const startMs = performance.now();
-    const answer = await handle.call(this, request, options);
+    const response = await handle.call(this, request, options);
     const body = request.body as string | Uint8Array | undefined;
     const target: string | undefined = request.headers['x-amz-target'];
     await onCall({
       operation: target?.split('.')[1] ?? request.method,
       body,
-      bytes: (body?.length ?? 0) + Number(answer.response.headers['content-length'] ?? 0),
+      bytes: (body?.length ?? 0) + Number(response.response.headers['content-length'] ?? 0),
       startMs,
       endMs: performance.now(),
     });
-    return answer;
+    return response;
   };
 }

@@ -156,23 +156,23 @@ export class NodeHttpHandler {
     const run = OPERATIONS[operation];
     if (run === undefined) abort(new Error(`the bench has no ${operation}`));
     let statusCode = 200;
-    let answer: unknown;
+    let output: unknown;
     try {
       const input = JSON.parse(typeof body === 'string' ? body : DECODER.decode(body)) as Record<
         string,
         unknown
       >;
       spent.writeUnits += writeUnitsOfCall(operation, input);
-      answer = run(input as never);
+      output = run(input as never);
     } catch (error) {
       if (!(error instanceof Refusal)) abort(error);
       statusCode = 400;
-      answer = { __type: error.message, message: error.message };
+      output = { __type: error.message, message: error.message };
     }
     const response = {
       statusCode,
       headers: { 'content-type': 'application/x-amz-json-1.0' },
-      body: Buffer.from(JSON.stringify(answer)),
+      body: Buffer.from(JSON.stringify(output)),
     };
     const { user, system } = process.threadCpuUsage(cpuBefore);
     spent.cpuMs += (user + system) / 1000;

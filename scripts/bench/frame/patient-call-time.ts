@@ -15,5 +15,5 @@ const patient = (times: deployed.CallTimes): deployed.CallTimes => ({
   commandMs: PATIENCE_MS,
 });
 
-export const ANSWERING = patient(deployed.ANSWERING);
+export const REQUEST_CALL_TIMES = patient(deployed.REQUEST_CALL_TIMES);
 export const WORKING = patient(deployed.WORKING);

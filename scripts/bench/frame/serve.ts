@@ -8,7 +8,7 @@
 export function serve<Message>(handle: (message: Message) => unknown, ready: object = {}): void {
   process.on('message', (message: Message) => {
     (async () => handle(message))().then(
-      (answer) => process.send!(answer ?? {}),
+      (response) => process.send!(response ?? {}),
       (error: Error) => {
         process.stderr.write(`${error.stack}\n`);
         process.exit(1);

@@ -50,10 +50,10 @@ export class Worker<Ready = object> {
   }
 
   /** @throws when the worker ends before it answers */
-  ask<T>(message: object): Promise<T> {
-    const answered = nextMessage<T>(this.child);
+  request<T>(message: object): Promise<T> {
+    const response = nextMessage<T>(this.child);
     this.child.send(message);
-    return answered;
+    return response;
   }
 }
 

@@ -110,9 +110,9 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
     const found = cases.map((): Row[] => []);
     for (let round = 0; round < rounds; round++)
       for (const [i, each] of cases.entries()) {
-        const asked = { ...base, ...each };
-        await memory.fill(asked.dataMB);
-        found[i]!.push(await memory.measure(asked));
+        const workload = { ...base, ...each };
+        await memory.fill(workload.dataMB);
+        found[i]!.push(await memory.measure(workload));
       }
     for (const each of found) add(summary(each));
   };

@@ -263,8 +263,8 @@ class KuduRun {
    * @returns the starts of steps in ms, and sums by name; undefined when the read failed
    */
   private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {
-    const asked = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
-    const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${asked}`;
+    const parameters = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
+    const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${parameters}`;
     type Sums = { times: number[]; series: { name: string; values: (number | null)[] }[] };
     const read = await this.bench.api.json<Sums>('GET', path).catch((error: Error) => {
       if (this.aggregateErrors++ === 0) this.frame.log(`a sum failed: ${error.message}`);

@@ -181,10 +181,10 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
     const wanted = layoutOf(series);
     const keys = [...wanted.columns.keys()];
     // Readers find out from the catalogue which groups to read.
-    const asked = chunks.filter((_, i) => keys.some((key) => layouts[i]!.columns.has(key)));
-    const selection = { wanted, groups: asked.map(({ chunk }) => chunk.group), range, layouts: known };
+    const requested = chunks.filter((_, i) => keys.some((key) => layouts[i]!.columns.has(key)));
+    const selection = { wanted, groups: requested.map(({ chunk }) => chunk.group), range, layouts: known };
     const run = async () => {
-      const found = await mapLimited(asked, PARALLEL, (listed) =>
+      const found = await mapLimited(requested, PARALLEL, (listed) =>
         readListed(object, listed, selection, false),
       );
       const samples = found.reduce(

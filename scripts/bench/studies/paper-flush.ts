@@ -52,8 +52,8 @@ export async function flushPaperWay(
 async function putAll(dynamodb: DynamoDBClient, table: string, items: WriteRequest[]): Promise<void> {
   let left = items;
   while (left.length > 0) {
-    const answer = await dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [table]: left } }));
-    left = answer.UnprocessedItems?.[table] ?? [];
+    const output = await dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [table]: left } }));
+    left = output.UnprocessedItems?.[table] ?? [];
   }
 }
 

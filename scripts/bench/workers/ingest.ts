@@ -194,11 +194,11 @@ class Minutes {
         at++
       ) {
         const known = streamed.length;
-        const answer = (await post({
+        const response = (await post({
           ...this.event,
           body: made[at]!.toString('latin1'),
         })) as APIGatewayProxyStructuredResultV2;
-        if (answer.statusCode! >= 300) throw new Error(`post: ${answer.statusCode} ${answer.body}`);
+        if (response.statusCode! >= 300) throw new Error(`post: ${response.statusCode} ${response.body}`);
         for (let i = known; i < streamed.length; i++) size += streamed[i]!.Data.length;
       }
       postCpuMs += postMeter();

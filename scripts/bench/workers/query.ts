@@ -11,12 +11,12 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Redis } from 'ioredis';
 import { ROUTES } from '../../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../../local/http-api';
-import { ASKED_HEADER, watchAws } from '../frame/aws-meter';
+import { COST_HEADER, watchAws } from '../frame/aws-meter';
 import { coveredMs, type Interval, inTurn } from '../frame/intervals';
 import { serve } from '../frame/serve';
 
 /** Calls to stores made by a query. */
-export interface Asked {
+export interface QueryCost {
   readonly requests: number;
   readonly bytes: number;
   /** Time spent waiting for the stand-in for AWS, in ms. */
@@ -72,9 +72,9 @@ const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking;
   const startMs = performance.now();
-  const answer = sendCommand.apply(this, args) as Promise<unknown>;
-  if (own === undefined) return answer;
-  return answer.then(async (reply) => {
+  const pending = sendCommand.apply(this, args) as Promise<unknown>;
+  if (own === undefined) return pending;
+  return pending.then(async (reply) => {
     own.requests++;
     own.bytes += replyBytes(reply);
     if (holdMs > 0) await sleep(holdMs);
@@ -105,17 +105,17 @@ const server = createServer((request, response) => {
       asking = undefined;
     })
     .then(({ statusCode, headers, body, isBase64Encoded }) => {
-      const { requests, bytes: askedBytes, emulated, calls } = own;
-      const asked: Asked = {
+      const { requests, bytes: storeBytes, emulated, calls } = own;
+      const cost: QueryCost = {
         requests,
-        bytes: askedBytes,
+        bytes: storeBytes,
         emulatorMs: coveredMs(emulated),
         rounds: inTurn(calls),
       };
       const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
       response.writeHead(statusCode ?? 200, {
         ...(headers as Record<string, string>),
-        [ASKED_HEADER]: JSON.stringify(asked),
+        [COST_HEADER]: JSON.stringify(cost),
         'content-length': bytes.length,
       });
       response.end(bytes);

@@ -49,7 +49,7 @@ alerting rules are not stored. Exits with 1 if a rule fails in a tick; the resul
 }
 
 /** What the command prints as JSON. */
-export type BackfillAnswer = Awaited<ReturnType<typeof backfill>>;
+export type BackfillResult = Awaited<ReturnType<typeof backfill>>;
 
 async function backfill(functions: Functions, groups: readonly RuleGroup[], options: BackfillOptions) {
   const { tenant, dryRun = false, rate } = options;
@@ -66,11 +66,11 @@ async function backfill(functions: Functions, groups: readonly RuleGroup[], opti
       for (const { labels } of recorded) series.add(labelsKey(labels));
       if (dryRun) return;
       for (const body of bodiesOf(recorded)) {
-        const answer = await sendImport(functions, { tenant, body: Buffer.from(body).toString('base64') });
-        if (answer.refused === 0) continue;
-        const reason = answer.reasons[0] ?? 'the importer left them out';
-        refused[reason] = (refused[reason] ?? 0) + answer.refused;
-        samples -= answer.refused;
+        const imported = await sendImport(functions, { tenant, body: Buffer.from(body).toString('base64') });
+        if (imported.refused === 0) continue;
+        const reason = imported.reasons[0] ?? 'the importer left them out';
+        refused[reason] = (refused[reason] ?? 0) + imported.refused;
+        samples -= imported.refused;
       }
       await sleep(Math.max(0, beganMs + (1000 * count) / rate - performance.now()));
     };
@@ -81,7 +81,7 @@ async function backfill(functions: Functions, groups: readonly RuleGroup[], opti
   });
 }
 
-function textOf({ dryRun, evaluations, series, samples, refused, failures }: BackfillAnswer): string {
+function textOf({ dryRun, evaluations, series, samples, refused, failures }: BackfillResult): string {
   return [
     `${evaluations} evaluations: ${samples} samples of ${series} series ${dryRun ? 'would be stored' : 'stored'}`,
     ...Object.entries(refused).map(([reason, count]) => `refused ${count}: ${reason}`),

@@ -39,16 +39,16 @@ too, and rules after them read their results. Exits with 1 when a rule fails in 
           recorded[name] = (recorded[name] ?? 0) + timestamps.length;
         }
       });
-      const answer = answerOf(result, recorded, options);
-      print(options, answer, textOf);
+      const summary = summaryOf(result, recorded, options);
+      print(options, summary, textOf);
       if (result.failures.length > 0) process.exitCode = 1;
     });
 }
 
 /** JSON output of the command. Times are in ISO format. */
-export type BacktestAnswer = ReturnType<typeof answerOf>;
+export type BacktestResult = ReturnType<typeof summaryOf>;
 
-function answerOf(
+function summaryOf(
   { ticks, alerts, neverFired, failures }: Backtest,
   recorded: Readonly<Record<string, number>>,
   { from, to }: HistoryOptions,
@@ -74,7 +74,7 @@ function answerOf(
   };
 }
 
-function textOf({ evaluations, alerts, neverFired, recorded, failures }: BacktestAnswer): string {
+function textOf({ evaluations, alerts, neverFired, recorded, failures }: BacktestResult): string {
   const rows = alerts.map(({ group, labels, value, activeAt, firedAt, resolvedAt = 'still firing' }) => {
     const { alertname, ...rest } = labels;
     const text = Object.entries(rest).map(([name, each]) => `${name}=${JSON.stringify(each)}`);

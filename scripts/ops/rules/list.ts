@@ -24,8 +24,8 @@ interface ListedGroup {
 export function listCommand(): Command {
   return withApi(command('list', 'list rules with their state, health and last evaluation')).action(
     async (options: CommonOptions & ApiKeyOptions) => {
-      const answer = await new Ruler(options).read<{ groups: ListedGroup[] }>('rules?exclude_alerts=true');
-      print(options, answer, ({ groups }) => textOf(groups));
+      const response = await new Ruler(options).read<{ groups: ListedGroup[] }>('rules?exclude_alerts=true');
+      print(options, response, ({ groups }) => textOf(groups));
     },
   );
 }

@@ -28,7 +28,7 @@ export class RemoteReadStore implements SampleStore {
     for (let tries = 1; ; tries++) {
       const response = await this.post(encodeRequest(matchers, range));
       if (response.ok)
-        return { series: decodeAnswer(new Uint8Array(await response.arrayBuffer())), warnings: [] };
+        return { series: decodeResponse(new Uint8Array(await response.arrayBuffer())), warnings: [] };
       const { status } = response;
       if (TOO_MUCH.has(status) && toMs - fromMs > MIN_RANGE_MS) {
         const middleMs = Math.floor((fromMs + toMs) / 2);
@@ -70,7 +70,7 @@ function encodeRequest(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange
   return request.finish();
 }
 
-function decodeAnswer(block: Uint8Array): SampleColumns[] {
+function decodeResponse(block: Uint8Array): SampleColumns[] {
   const response = new WireReader(uncompressBlock(block));
   const all: SampleColumns[] = [];
   while (response.next())

@@ -57,9 +57,9 @@ async function readHost(stage: Stage, tenant: Tenant, { id }: Host, from: number
     end: String(to),
     step: '60',
   });
-  const answer = await stage.insist<Matrix>(tenant, 'GET', `/prometheus/api/v1/query_range?${query}`);
+  const body = await stage.insist<Matrix>(tenant, 'GET', `/prometheus/api/v1/query_range?${query}`);
   return new Map(
-    (answer?.data.result ?? []).map(({ metric, values }) => [
+    (body?.data.result ?? []).map(({ metric, values }) => [
       metric.__name__!,
       values.map(([time, value]): Point => ({ time, value: Number(value) })),
     ]),

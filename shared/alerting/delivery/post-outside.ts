@@ -29,7 +29,7 @@ export interface OutsideRequest {
 /** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
 /** Maximum number of bytes read from an answer's body. The body is read only to end the connection cleanly. */
-const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /**
  * Posts JSON to an address chosen by a tenant. Redirects are not followed.
@@ -73,7 +73,7 @@ async function exchange(
     method: 'POST',
     body: Buffer.from(json),
     allowsPrivate,
-    maxBytes: MAX_ANSWER_BYTES,
+    maxBytes: MAX_RESPONSE_BYTES,
     signal: AbortSignal.timeout(timeoutMs),
     headers: {
       'content-type': 'application/json',

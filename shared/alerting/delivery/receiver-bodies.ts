@@ -41,7 +41,7 @@ export function alertmanagerBodies(
     for (const { alerts, expr } of rules)
       for (const alert of alerts) {
         const key = `${labelsKey(alert.labels)} ${alert.state} ${alert.resolvedAtMs ?? alert.firedAtMs}`;
-        if (isTold(alert, nowMs) && isDue(key))
+        if (isNotified(alert, nowMs) && isDue(key))
           due.push({ key, alert: postable(alert, expr, nowMs, externalUrl) });
       }
   return slicesOf(due, MAX_ALERTS).map((slice) => ({
@@ -50,7 +50,7 @@ export function alertmanagerBodies(
   }));
 }
 
-function isTold({ state, resolvedAtMs }: Alert, nowMs: number): boolean {
+function isNotified({ state, resolvedAtMs }: Alert, nowMs: number): boolean {
   return state === 'firing' || (state === 'resolved' && nowMs - resolvedAtMs! <= RESOLVED_RETENTION_MS);
 }
 

@@ -67,14 +67,14 @@ export function isEventBatch(batch: NotificationBatch | EventBatch): batch is Ev
 export type ReportedAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
 
 /** How to notify a tenant's receivers. */
-export interface Telling {
+export interface NotificationPolicy {
   readonly isSilenced: (labels: Labels) => boolean;
   /** Repeat intervals of the tenant's receivers, in ms. */
   readonly repeatsMs: readonly number[];
 }
 
 /** Settings without silences and repeated notifications. */
-export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] };
+export const DEFAULT_POLICY: NotificationPolicy = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
@@ -96,7 +96,7 @@ export function transitionsOf(
   told: readonly ReportedAlert[],
   alerts: readonly Alert[] | undefined,
   { tickMs, beforeMs = tickMs }: { readonly tickMs: number; readonly beforeMs?: number | undefined },
-  { isSilenced, repeatsMs }: Telling = PLAIN_TELLING,
+  { isSilenced, repeatsMs }: NotificationPolicy = DEFAULT_POLICY,
 ): Transitions {
   const { expr } = rule;
   const now = new Map((alerts ?? []).map((alert) => [labelsKey(alert.labels), alert]));
@@ -126,11 +126,11 @@ export function transitionsOf(
     if (alert.state !== 'firing' || heldBack.has(key)) continue;
     const { labels, annotations, value } = alert;
     const firedAtMs = alert.firedAtMs!;
-    const isTold = before.get(key)?.firedAtMs === firedAtMs;
-    if (!isTold && isSilenced(labels)) continue;
+    const isNotified = before.get(key)?.firedAtMs === firedAtMs;
+    if (!isNotified && isSilenced(labels)) continue;
     next.push({ labels, annotations, value, firedAtMs });
     const about = { state: 'firing' as const, labels, annotations, value, expr, firedAtMs };
-    if (!isTold)
+    if (!isNotified)
       notifications.push({ id: idOf('transition', rule.id, key, 'firing', String(firedAtMs)), ...about });
     else {
       const dueMs = dueRepeats(repeatsMs, firedAtMs, beforeMs, tickMs);

@@ -169,7 +169,7 @@ export class SymbolSeries extends EncodedSeries {
 }
 
 /** Values in {@link References.known} for symbols without an id. */
-const NOT_ASKED = -1;
+const NOT_LOOKED_UP = -1;
 const UNKNOWN = -2;
 
 /** Converts a request's references to symbols into ids of {@link SymbolSeries}. */
@@ -184,7 +184,7 @@ export class References {
     private readonly request: WriteRequest,
     private readonly symbols: SymbolSeries,
   ) {
-    this.known = new Int32Array(request.symbols.length / 2).fill(NOT_ASKED);
+    this.known = new Int32Array(request.symbols.length / 2).fill(NOT_LOOKED_UP);
   }
 
   /**
@@ -237,7 +237,7 @@ export class References {
       throw new InvalidSeriesError(
         `a label refers to symbol ${reference}, but the request has ${this.known.length} symbols`,
       );
-    if (known !== NOT_ASKED) return known;
+    if (known !== NOT_LOOKED_UP) return known;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const [start, end] = [symbols[2 * reference]!, symbols[2 * reference + 1]!];
     const id = this.symbols.idOf(buffer, start, end, mayAdd) ?? UNKNOWN;

@@ -36,7 +36,7 @@ class Run {
   /** The jobs whose alerts are silenced. */
   silenced: readonly string[] = [];
   repeatsMs: readonly number[] = [];
-  tellingReads = 0;
+  policyReads = 0;
   failure: 'none' | 'error' | 'incomplete' = 'none';
   hasTime = () => true;
 
@@ -66,8 +66,8 @@ class Run {
       reads,
       query: { limits: { maxSeries: 100, maxSamples: 10_000, maxValues: 10_000 }, isLate: () => false },
       maxAlerts: 10,
-      telling: async () => {
-        this.tellingReads++;
+      policy: async () => {
+        this.policyReads++;
         return {
           isSilenced: (labels) => this.silenced.includes(labelValue(labels, 'job')!),
           repeatsMs: this.repeatsMs,
@@ -267,7 +267,7 @@ test('a silence holds back notifications, not series; silences are read only if 
   const run = new Run().load(0, 1).load(1, 20).load(2, 20).load(3, 20).load(4, 20);
   run.silenced = ['shop'];
   for (const minute of [0, 1, 2]) await run.at(minute);
-  expect(run.tellingReads).toBe(0);
+  expect(run.policyReads).toBe(0);
   const silenced = await run.at(3);
   expect(silenced!.notifications).toEqual([]);
   expect(silenced!.state.rules[1]!.alerts).toMatchObject([{ state: 'firing' }]);

@@ -29,7 +29,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
   };
   const startedMs = performance.now();
   const tenants = new Map(['a', 'b', 'idle'].map((name) => [name, tenantOf(name)]));
-  const answer = await evaluateRules(
+  const evaluations = await evaluateRules(
     {
       tenants: { get: async (name) => tenants.get(name) },
       ruleGroups: { get: async () => ({ namespace: 'n', document: document! }) },
@@ -53,7 +53,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
       tasks: ['a', 'a', 'b', 'idle', 'gone'].map((tenant, i) => ({ tenant, task: `${i}` })),
     },
   );
-  expect(answer.map(({ tenant, outcome }) => `${tenant} ${outcome}`).sort()).toEqual([
+  expect(evaluations.map(({ tenant, outcome }) => `${tenant} ${outcome}`).sort()).toEqual([
     'a evaluated',
     'a evaluated',
     'b evaluated',

@@ -99,10 +99,10 @@ describe('an archive object', () => {
     },
   ])('$name', async ({ selection, reads }) => {
     const { reader, fetched } = await open(await write(OBJECT));
-    const asked = reader.chunks.filter((chunk) => isRequested(chunk, selection));
+    const requested = reader.chunks.filter((chunk) => isRequested(chunk, selection));
     expect(fetched).toEqual([]);
     const found: string[] = [];
-    for (const chunk of asked) {
+    for (const chunk of requested) {
       fetched.length = 0;
       await reader.read(chunk, selection);
       expect(fetched[0]).toEqual(chunk.directory);

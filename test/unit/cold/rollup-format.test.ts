@@ -116,7 +116,7 @@ describe('a rollup object', () => {
         fc.constantFrom(undefined, ...ROLLED_COLUMNS),
         fc.subarray([...layout.series]),
         async (all, column, wanted) => {
-          const asked = column === undefined ? [] : [column];
+          const requested = column === undefined ? [] : [column];
           const { bytes, listed } = write(all);
           const name = `object ${objects++}`;
           let requests = 0;
@@ -128,7 +128,7 @@ describe('a rollup object', () => {
           for (const each of listed) {
             requests = 0;
             const known = new Map([[layout.id, layout]]);
-            const ask = () => readRollup({ name, slice }, each, known, positions, () => asked);
+            const ask = () => readRollup({ name, slice }, each, known, positions, () => requested);
             const read = await ask();
             const stored = [...read.values()].some(({ columns }) => Object.keys(columns).length > 0);
             expect(requests).toBe(stored ? 1 : 0);

@@ -18,12 +18,12 @@ describe('a request is named by its operation and its object', () => {
   test.each([
     {
       name: 'a chunk that is written',
-      asked: dynamodb('PutItem', { TableName: 'local-Warm', Item: { pk: { S: 't#0001#2026-11-21' } } }),
+      request: dynamodb('PutItem', { TableName: 'local-Warm', Item: { pk: { S: 't#0001#2026-11-21' } } }),
       call: { store: 'dynamodb', operation: 'PutItem warm', isChange: true },
     },
     {
       name: 'a flush that is announced',
-      asked: dynamodb('UpdateItem', {
+      request: dynamodb('UpdateItem', {
         TableName: 'local-Meta',
         Key: { pk: { S: 'manifest#t#0001' }, sk: { S: '2026-11-21' } },
         UpdateExpression: 'ADD changes :one',
@@ -32,30 +32,30 @@ describe('a request is named by its operation and its object', () => {
     },
     {
       name: "one of recovery's items, by its sort key",
-      asked: dynamodb('PutItem', { Item: { pk: { S: 'recovery' }, sk: { S: 'watermark#shard-1' } } }),
+      request: dynamodb('PutItem', { Item: { pk: { S: 'recovery' }, sk: { S: 'watermark#shard-1' } } }),
       call: { operation: 'PutItem recovery watermark', isChange: true },
     },
     {
       name: 'a read',
-      asked: dynamodb('GetItem', { Key: { pk: { S: 'recovery' }, sk: { S: 'loss' } } }),
+      request: dynamodb('GetItem', { Key: { pk: { S: 'recovery' }, sk: { S: 'loss' } } }),
       call: { operation: 'GetItem recovery loss', isChange: false },
     },
     {
       name: 'records for the stream',
-      asked: request({ headers: { 'x-amz-target': 'Kinesis_20131202.PutRecords' } }),
+      request: request({ headers: { 'x-amz-target': 'Kinesis_20131202.PutRecords' } }),
       call: { store: 'kinesis', operation: 'PutRecords', isChange: true },
     },
     {
       name: 'an object of the archive',
-      asked: request({ method: 'PUT', path: '/bucket/archive/v1/tenant%3Dt/x.parquet?x-id=PutObject' }),
+      request: request({ method: 'PUT', path: '/bucket/archive/v1/tenant%3Dt/x.parquet?x-id=PutObject' }),
       call: { store: 's3', operation: 'PUT archive', isChange: true },
     },
     {
       name: 'a mapping that is removed',
-      asked: request({ method: 'DELETE', path: '/2015-03-31/event-source-mappings/1' }),
+      request: request({ method: 'DELETE', path: '/2015-03-31/event-source-mappings/1' }),
       call: { store: 'lambda', operation: 'DELETE event-source-mappings', isChange: true },
     },
-  ])('$name', ({ asked, call }) => {
-    expect(awsCall('flusher', asked)).toMatchObject({ functionName: 'flusher', ...call });
+  ])('$name', ({ request, call }) => {
+    expect(awsCall('flusher', request)).toMatchObject({ functionName: 'flusher', ...call });
   });
 });

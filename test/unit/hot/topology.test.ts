@@ -20,7 +20,7 @@ const joined = 'n3 10.0.0.3:6379@16379,three.cache master - 0 0 3 connected';
 const failed = 'n9 10.0.0.9:6379@16379 master,fail - 0 0 9 disconnected';
 
 describe('primariesOf', () => {
-  const answer = (node: string, id: string, ...all: readonly string[]) => ({
+  const reply = (node: string, id: string, ...all: readonly string[]) => ({
     info: replication(idOf(id)),
     nodes: nodes(node, ...all),
   });
@@ -31,19 +31,19 @@ describe('primariesOf', () => {
       isMoving: false,
       openSlots: new Set(),
       primaries: [{ id: idOf('a'), run: `r${idOf('a')}`, previous: undefined, slots: 'all', isOpen: false }],
-      unasked: [],
+      unreached: [],
     });
   });
 
   test('each primary reports its slots; a primary that joined without slots must be asked too', () => {
     const all = [...lines, joined, failed];
-    const known = [answer('n1', 'a', ...all), answer('n2', 'b', ...all)];
+    const known = [reply('n1', 'a', ...all), reply('n2', 'b', ...all)];
     expect(primariesOf(known)).toMatchObject({
       text: `${idOf('a')} 0-99 [93->-n3]; ${idOf('b')} 100-149 151-199`,
       isMoving: true,
       openSlots: new Set([93]),
       primaries: undefined,
-      unasked: [{ host: 'three.cache', port: 6379 }],
+      unreached: [{ host: 'three.cache', port: 6379 }],
     });
     const third = { info: replication(idOf('c'), 'master', idOf('x')), nodes: nodes('n3', ...all) };
     expect(primariesOf([...known, third])).toMatchObject({
@@ -52,7 +52,7 @@ describe('primariesOf', () => {
         { id: idOf('b'), slots: '100-149 151-199', isOpen: false },
         { id: idOf('c'), previous: idOf('x'), slots: '', isOpen: false },
       ],
-      unasked: [],
+      unreached: [],
     });
   });
 
@@ -62,26 +62,26 @@ describe('primariesOf', () => {
   ])('$name', ({ more, failures }) => {
     const lines = ['cluster_state:ok', ...more.map((each) => `cluster_stats_messages_${each}`)];
     const cluster = [...lines, 'cluster_stats_messages_received:207'].join('\r\n');
-    const one = { ...answer('n1', 'a', 'n1 10.0.0.1:6379@16379 master - 0 0 1 connected 0-99'), cluster };
+    const one = { ...reply('n1', 'a', 'n1 10.0.0.1:6379@16379 master - 0 0 1 connected 0-99'), cluster };
     expect(primariesOf([one]).primaries).toMatchObject([{ failures }]);
     expect(primariesOf([{ ...one, cluster: '' }]).primaries![0]!.failures).toBeUndefined();
   });
 
   test('a primary that does not answer, and that the cluster has not given up, leaves the others unknown', () => {
     const silent = { info: '', nodes: '' };
-    expect(primariesOf([answer('n1', 'a', ...lines), silent])).toMatchObject({
+    expect(primariesOf([reply('n1', 'a', ...lines), silent])).toMatchObject({
       primaries: undefined,
-      unasked: [{ host: '10.0.0.2', port: 6379 }],
+      unreached: [{ host: '10.0.0.2', port: 6379 }],
     });
     const given = lines.map((line) =>
       line.replace('n2 10.0.0.2:6379@16379 master', 'n2 10.0.0.2:6379@16379 master,fail'),
     );
-    expect(primariesOf([answer('n1', 'a', ...given), silent]).primaries).toHaveLength(1);
+    expect(primariesOf([reply('n1', 'a', ...given), silent]).primaries).toHaveLength(1);
     expect(primariesOf([silent, silent]).primaries).toBeUndefined();
   });
 
   test('a node that has become a replica is no primary', () => {
     const demoted = { info: replication(idOf('a'), 'slave'), nodes: nodes('n2', ...lines) };
-    expect(primariesOf([answer('n1', 'a', ...lines), demoted]).primaries).toHaveLength(1);
+    expect(primariesOf([reply('n1', 'a', ...lines), demoted]).primaries).toHaveLength(1);
   });
 });

@@ -11,9 +11,9 @@ test('a connection that is reset within an answer fails the request, not the pro
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const asked = { method: 'GET', path: '/', headers: {}, body: Buffer.alloc(0) };
+  const request = { method: 'GET', path: '/', headers: {}, body: Buffer.alloc(0) };
   const agent = new Agent({ keepAlive: true });
-  await expect(forward(asked, new URL(`http://127.0.0.1:${port}`), agent)).rejects.toThrow();
+  await expect(forward(request, new URL(`http://127.0.0.1:${port}`), agent)).rejects.toThrow();
   agent.destroy();
   server.close();
   await once(server, 'close');

@@ -71,13 +71,13 @@ describe('a request', () => {
   let url: string;
   /** The event of the route's function, and its answer. */
   let seen: { functionName: string; event: ReturnType<typeof proxyEvent> }[];
-  let answer: InvocationResult;
+  let result: InvocationResult;
 
   beforeAll(async () => {
     server = createServer((request, response) => {
       handleRequest(request, response, routes, async (functionName, event) => {
         seen.push({ functionName, event: event as ReturnType<typeof proxyEvent> });
-        return answer;
+        return result;
       }).catch((error: Error) => response.destroy(error));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,7 +86,7 @@ describe('a request', () => {
 
   beforeEach(() => {
     seen = [];
-    answer = { ok: true, payload: { statusCode: 200, body: '{}' } };
+    result = { ok: true, payload: { statusCode: 200, body: '{}' } };
   });
 
   afterAll(async () => {
@@ -178,7 +178,7 @@ describe('a request', () => {
   });
 
   test('is answered with status, headers, cookies and body of the function', async () => {
-    answer = {
+    result = {
       ok: true,
       payload: {
         statusCode: 404,
@@ -197,7 +197,7 @@ describe('a request', () => {
 
   test('is answered with bytes when the function gives base64', async () => {
     const bytes = Buffer.from([0, 255, 128]);
-    answer = {
+    result = {
       ok: true,
       payload: { statusCode: 200, body: bytes.toString('base64'), isBase64Encoded: true },
     };
@@ -205,7 +205,7 @@ describe('a request', () => {
   });
 
   test('is answered 200 with JSON when the function gives no status', async () => {
-    answer = { ok: true, payload: { hosts: [] } };
+    result = { ok: true, payload: { hosts: [] } };
     const response = await fetch(`${url}/hosts`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json');
@@ -213,7 +213,7 @@ describe('a request', () => {
   });
 
   test('is answered 500 without the reason when the function fails', async () => {
-    answer = { ok: false, error: { errorType: 'Error', errorMessage: 'a secret' } };
+    result = { ok: false, error: { errorType: 'Error', errorMessage: 'a secret' } };
     const response = await fetch(`${url}/hosts`);
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({ message: 'Internal Server Error' });

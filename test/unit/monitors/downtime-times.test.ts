@@ -86,8 +86,8 @@ test.each([
   },
 ])('a downtime $name', ({ recurrence, duration, holds, not }) => {
   const times = { start, duration, recurrence: recurrence as Downtime['recurrence'] };
-  const asked = [...holds, ...not];
-  expect(asked.filter((time) => holdsAt(times, at(time)))).toEqual(holds);
+  const all = [...holds, ...not];
+  expect(all.filter((time) => holdsAt(times, at(time)))).toEqual(holds);
 });
 
 const host = { monitorId: 'm1', roles: { shop: ['db', 'web'] } };

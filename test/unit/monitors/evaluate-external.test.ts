@@ -31,7 +31,7 @@ class World {
 
   /** Evaluates the current minute. @returns the events, as `status kind value message` */
   async evaluate(ids = this.monitors.map(({ id }) => id)): Promise<string[]> {
-    const answer = await evaluateExternal(
+    const outcomes = await evaluateExternal(
       {
         tenants: { get: async (name) => ({ id: 't', name }) as Tenant },
         monitors: { get: async (_, id) => this.monitors.find((each) => each.id === id) },
@@ -50,7 +50,7 @@ class World {
         tasks: ids.map((task) => ({ tenant: 'acme', task })),
       },
     );
-    return answer.flatMap((outcome) => {
+    return outcomes.flatMap((outcome) => {
       if (!('samples' in outcome)) return [outcome.outcome];
       const { task, state, samples, batches } = outcome;
       if (state === undefined) this.states.delete(task);

@@ -29,7 +29,7 @@ let tlsServer: Server;
 let address: string;
 let tlsAddress: string;
 let seen: Seen[] = [];
-let answer: RequestListener;
+let listener: RequestListener;
 
 const listen: RequestListener = (request, response) => {
   let body = '';
@@ -38,7 +38,7 @@ const listen: RequestListener = (request, response) => {
   });
   request.on('end', () => {
     seen.push({ method: request.method!, url: request.url!, headers: request.headers, body });
-    answer(request, response);
+    listener(request, response);
   });
 };
 const pem = (name: string) => readFileSync(join(__dirname, '../../support/tls', name));
@@ -64,7 +64,7 @@ afterAll(() => {
   }
 });
 
-const ask = (request: Partial<ProbeRequest> = {}) => probe({ url: `${address}/start`, ...request }, true);
+const send = (request: Partial<ProbeRequest> = {}) => probe({ url: `${address}/start`, ...request }, true);
 const status =
   (code: number, headers = {}, body = 'all is well'): RequestListener =>
   (_, response) => {
@@ -79,16 +79,16 @@ const redirects =
   };
 
 test('a GET without a cache is sent unless the monitor says otherwise', async () => {
-  answer = status(200);
-  expect(await ask()).toEqual({ status: 200, responseMs: expect.any(Number) });
+  listener = status(200);
+  expect(await send()).toEqual({ status: 200, responseMs: expect.any(Number) });
   expect(seen).toMatchObject([
     { method: 'GET', url: '/start', headers: { 'cache-control': 'no-cache', 'user-agent': 'heterotsdb' } },
   ]);
 });
 
 test('a probe uses the method, headers, body and credentials of its monitor', async () => {
-  answer = status(201);
-  await ask({
+  listener = status(201);
+  await send({
     url: `${address.replace('//', '//ann:secret@')}/hook`,
     method: 'PUT',
     headers: [
@@ -111,16 +111,16 @@ test('a probe uses the method, headers, body and credentials of its monitor', as
 });
 
 test('the body is searched, also where it has several bytes a character', async () => {
-  answer = status(200, {}, 'status: päck');
-  expect(await ask({ containsString: 'päck' })).not.toHaveProperty('error');
-  expect(await ask({ containsString: 'pack' })).toMatchObject({
+  listener = status(200, {}, 'status: päck');
+  expect(await send({ containsString: 'päck' })).not.toHaveProperty('error');
+  expect(await send({ containsString: 'pack' })).toMatchObject({
     status: 200,
     error: 'the body does not contain "pack"',
   });
 });
 
 test('a body without end is searched in its first half megabyte', async () => {
-  answer = (_, response) => {
+  listener = (_, response) => {
     response.writeHead(200);
     response.write('needle');
     const write = () => {
@@ -129,38 +129,38 @@ test('a body without end is searched in its first half megabyte', async () => {
     };
     write();
   };
-  expect(await ask({ containsString: 'needle' })).toMatchObject({ status: 200 });
-  expect(await ask({ containsString: 'thread' })).toMatchObject({ error: expect.any(String) });
+  expect(await send({ containsString: 'needle' })).toMatchObject({ status: 200 });
+  expect(await send({ containsString: 'thread' })).toMatchObject({ error: expect.any(String) });
 });
 
 test('an answer that does not end in time, and one that breaks off, are errors', async () => {
-  answer = (_, response) => {
+  listener = (_, response) => {
     response.writeHead(200, { 'content-length': 100 });
     response.write('begun');
   };
   expect(await probe({ url: address }, true, 300)).toEqual({ error: 'no answer within 0.3 s' });
-  answer = (request, response) => {
+  listener = (request, response) => {
     response.writeHead(200, { 'content-length': 100 });
     response.write('begun', () => request.socket.destroy());
   };
-  expect(await ask()).toEqual({ error: 'the answer broke off' });
-  answer = (request) => request.socket.destroy();
-  expect(await ask()).toEqual({ error: 'socket hang up' });
+  expect(await send()).toEqual({ error: 'the answer broke off' });
+  listener = (request) => request.socket.destroy();
+  expect(await send()).toEqual({ error: 'socket hang up' });
 });
 
 describe('redirects', () => {
   test('are not followed unless the monitor wants it', async () => {
-    answer = redirects('/1');
-    expect(await ask()).toMatchObject({ status: 302 });
+    listener = redirects('/1');
+    expect(await send()).toMatchObject({ status: 302 });
     expect(seen).toHaveLength(1);
-    expect(await ask({ followRedirect: true })).toMatchObject({ status: 200 });
+    expect(await send({ followRedirect: true })).toMatchObject({ status: 200 });
   });
 
   test('are two at most', async () => {
-    answer = redirects('/1', '/2');
-    expect(await ask({ followRedirect: true })).toMatchObject({ status: 200 });
-    answer = redirects('/1', '/2', '/3');
-    expect(await ask({ followRedirect: true })).toEqual({ error: 'more than 2 redirects' });
+    listener = redirects('/1', '/2');
+    expect(await send({ followRedirect: true })).toMatchObject({ status: 200 });
+    listener = redirects('/1', '/2', '/3');
+    expect(await send({ followRedirect: true })).toEqual({ error: 'more than 2 redirects' });
   });
 
   test('carry cookies within an origin, and no secrets to another', async () => {
@@ -168,18 +168,18 @@ describe('redirects', () => {
       { name: 'Authorization', value: 'Bearer x' },
       { name: 'X-Mine', value: 'y' },
     ];
-    answer = (request, response) => {
+    listener = (request, response) => {
       if (request.url === '/end') response.end();
       else response.writeHead(302, { location: '/end', 'set-cookie': ['a=1; Path=/; Secure', 'b=2'] }).end();
     };
-    await ask({ followRedirect: true, headers });
+    await send({ followRedirect: true, headers });
     expect(seen.at(-1)!.headers).toMatchObject({ cookie: 'a=1; b=2', authorization: 'Bearer x' });
     const elsewhere = `${address.replace('127.0.0.1', 'localhost')}/end`;
-    answer = (request, response) => {
+    listener = (request, response) => {
       if (request.url === '/end') response.end();
       else response.writeHead(302, { location: elsewhere, 'set-cookie': 'a=1' }).end();
     };
-    await ask({ followRedirect: true, headers });
+    await send({ followRedirect: true, headers });
     expect(seen.at(-1)!.headers).toMatchObject({ 'x-mine': 'y' });
     for (const name of ['authorization', 'cookie']) expect(seen.at(-1)!.headers).not.toHaveProperty(name);
   });
@@ -191,32 +191,32 @@ describe('redirects', () => {
         if (request.url === '/end') response.end();
         else response.writeHead(code, { location: '/end' }).end();
       };
-    answer = redirect(302);
-    await ask({ followRedirect: true, method: 'POST', requestBody: 'pack' });
+    listener = redirect(302);
+    await send({ followRedirect: true, method: 'POST', requestBody: 'pack' });
     expect(seen.at(-1)).toMatchObject({ method: 'GET', body: '' });
-    answer = redirect(307);
-    await ask({ followRedirect: true, method: 'POST', requestBody: 'pack' });
+    listener = redirect(307);
+    await send({ followRedirect: true, method: 'POST', requestBody: 'pack' });
     expect(seen.at(-1)).toMatchObject({ method: 'POST', body: 'pack' });
   });
 
   test('to no URL, or to another protocol, are errors', async () => {
-    answer = redirects('ftp://127.0.0.1/');
-    expect(await ask({ followRedirect: true })).toEqual({ error: 'a redirect to ftp: is not followed' });
-    answer = redirects('http://[');
-    expect(await ask({ followRedirect: true })).toEqual({ error: 'the redirect names no URL' });
+    listener = redirects('ftp://127.0.0.1/');
+    expect(await send({ followRedirect: true })).toEqual({ error: 'a redirect to ftp: is not followed' });
+    listener = redirects('http://[');
+    expect(await send({ followRedirect: true })).toEqual({ error: 'the redirect names no URL' });
   });
 });
 
 describe('certificates', () => {
   test('without a trusted issuer are errors', async () => {
-    answer = status(200);
-    expect(await ask({ url: tlsAddress })).toEqual({ error: expect.stringContaining('self-signed') });
+    listener = status(200);
+    expect(await send({ url: tlsAddress })).toEqual({ error: expect.stringContaining('self-signed') });
     expect(seen).toEqual([]);
   });
 
   test('are accepted if the monitor skips verification, and their expiry is returned', async () => {
-    answer = status(200);
-    expect(await ask({ url: tlsAddress, skipCertificateVerification: true })).toEqual({
+    listener = status(200);
+    expect(await send({ url: tlsAddress, skipCertificateVerification: true })).toEqual({
       status: 200,
       responseMs: expect.any(Number),
       certificateEndsMs: Date.parse('2126-10-30T23:33:06Z'),
@@ -237,7 +237,7 @@ describe('private addresses', () => {
   test.each(['http://169.254.169.254/latest/meta-data/', 'http://localhost/', 'http://0x7f000001/'])(
     'are not reached by a redirect to %s',
     async (location) => {
-      answer = status(302, { location });
+      listener = status(302, { location });
       expect(await probe({ url: `${address}/public`, followRedirect: true }, false)).toEqual({
         error: expect.stringMatching(/of the public internet$/),
       });

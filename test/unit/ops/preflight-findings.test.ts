@@ -28,7 +28,7 @@ describe('before a first deploy', () => {
   });
 
   test.each<[name: string, changed: Partial<AccountFacts>, what: string, todo: RegExp]>([
-    ['no credentials', { identity: { untold: 'no credentials' } }, 'credentials', /aws sso login/],
+    ['no credentials', { identity: { unknown: 'no credentials' } }, 'credentials', /aws sso login/],
     ['no region', { region: undefined }, 'region', /AWS_REGION/],
     ['no bootstrap', { bootstrapVersion: undefined }, 'CDK bootstrap', /cdk bootstrap/],
     ['an old bootstrap', { bootstrapVersion: 5 }, 'CDK bootstrap', /cdk bootstrap/],
@@ -96,7 +96,7 @@ describe('before a first deploy', () => {
   });
 
   test('a fact that may not be read is unknown, and the missing right is named', () => {
-    expect(find({ concurrency: { untold: 'AccessDenied' } }, 'concurrent executions')).toEqual({
+    expect(find({ concurrency: { unknown: 'AccessDenied' } }, 'concurrent executions')).toEqual({
       what: 'concurrent executions',
       state: 'unknown',
       saw: 'AccessDenied',

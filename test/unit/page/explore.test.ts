@@ -4,7 +4,7 @@ import {
   rowsOf,
   seriesText,
   shortTexts,
-} from '../../../functions/page/browser/api/promql-answers';
+} from '../../../functions/page/browser/api/promql-results';
 import { findMetrics } from '../../../functions/page/browser/explore/metric-search';
 import { withQuery } from '../../../functions/page/browser/explore/query-list';
 

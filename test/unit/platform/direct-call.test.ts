@@ -27,7 +27,7 @@ interface Seen {
 describe('a client that calls directly', () => {
   const seen: Seen[] = [];
   const charged: unknown[][] = [];
-  let answers: (() => { status: number; body: string })[] = [];
+  let responses: (() => { status: number; body: string })[] = [];
   let server: Server;
   let client: DynamoDBClient;
 
@@ -45,7 +45,7 @@ describe('a client that calls directly', () => {
           body: JSON.parse(text),
           isBySdk: headers['x-amz-user-agent'] !== undefined,
         });
-        const { status, body } = answers.shift()!();
+        const { status, body } = responses.shift()!();
         if (status === 0) return void request.socket.destroy();
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
       });
@@ -80,7 +80,7 @@ describe('a client that calls directly', () => {
   const item = { status: 200, body: JSON.stringify({ Item: { B: { S: 'x' }, bytes: { B: '/wA=' } } }) };
 
   test('sends what the SDK would, signed, and reads the answer as it would', async () => {
-    answers = [() => item];
+    responses = [() => item];
     const { Item } = await client.send(get);
     expect(Item).toEqual({ B: { S: 'x' }, bytes: { B: Buffer.from([255, 0]) } });
     expect(seen).toEqual([
@@ -97,12 +97,12 @@ describe('a client that calls directly', () => {
   });
 
   test.each([
-    { name: 'a 500', answer: { status: 500, body: '{}' } },
-    { name: 'throttling', answer: { status: 400, body: '{"__type":"ThrottlingException"}' } },
-    { name: 'an answer that is not JSON', answer: { status: 200, body: '<html>' } },
-    { name: 'a connection cut', answer: { status: 0, body: '' } },
-  ])('leaves $name to the SDK', async ({ answer }) => {
-    answers = [() => answer, () => item];
+    { name: 'a 500', response: { status: 500, body: '{}' } },
+    { name: 'throttling', response: { status: 400, body: '{"__type":"ThrottlingException"}' } },
+    { name: 'an answer that is not JSON', response: { status: 200, body: '<html>' } },
+    { name: 'a connection cut', response: { status: 0, body: '' } },
+  ])('leaves $name to the SDK', async ({ response }) => {
+    responses = [() => response, () => item];
     expect((await client.send(get)).Item?.B).toEqual({ S: 'x' });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false, true]);
     expect(charged).toEqual([]);
@@ -116,7 +116,7 @@ describe('a client that calls directly', () => {
   ])('lets $name wait before the SDK sends it again: $waits', async ({ type, waits }) => {
     const random = jest.spyOn(Math, 'random').mockReturnValue(0.25);
     const timer = jest.spyOn(timers, 'setTimeout');
-    answers = [() => ({ status: 400, body: JSON.stringify({ __type: type }) }), () => item];
+    responses = [() => ({ status: 400, body: JSON.stringify({ __type: type }) }), () => item];
     await client.send(get);
     expect(timer.mock.calls.map(([ms]) => ms)).toEqual(waits ? [250] : []);
     random.mockRestore();
@@ -126,7 +126,7 @@ describe('a client that calls directly', () => {
   test('returns at once that a condition does not hold, and counts the units of the write', async () => {
     const update = new UpdateItemCommand({ TableName: 't', Key: {}, ConditionExpression: 'running < :most' });
     const type = 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException';
-    answers = [() => ({ status: 400, body: JSON.stringify({ __type: type, message: 'no' }) })];
+    responses = [() => ({ status: 400, body: JSON.stringify({ __type: type, message: 'no' }) })];
     await expect(client.send(update)).rejects.toBeInstanceOf(ConditionalCheckFailedException);
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false]);
     expect(charged).toEqual([['UpdateItemCommand', update.input, {}]]);
@@ -135,7 +135,7 @@ describe('a client that calls directly', () => {
 
   test('leaves commands that it was not given, and calls with other options than a signal, to the SDK', async () => {
     const refusal = { status: 400, body: '{"__type":"ConditionalCheckFailedException","message":"no"}' };
-    answers = [() => refusal, () => item];
+    responses = [() => refusal, () => item];
     await expect(client.send(new PutItemCommand({ TableName: 't', Item: {} }))).rejects.toBeInstanceOf(
       ConditionalCheckFailedException,
     );
@@ -147,7 +147,7 @@ describe('a client that calls directly', () => {
     { name: 'a signal', abortSignal: AbortSignal.timeout(60_000) },
     { name: 'no signal where one may be passed', abortSignal: undefined },
   ])('calls directly with $name', async ({ abortSignal }) => {
-    answers = [() => item];
+    responses = [() => item];
     expect((await client.send(get, { abortSignal })).Item?.B).toEqual({ S: 'x' });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false]);
   });

@@ -16,7 +16,7 @@ import { Sha256 } from '../../support/sha256';
 describe('a client that gets objects directly', () => {
   const credentials = { accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'token' };
   let seen: IncomingMessage[] = [];
-  let answers: { status: number; body: string; headers?: Record<string, string> }[] = [];
+  let responses: { status: number; body: string; headers?: Record<string, string> }[] = [];
   let server: Server;
   let client: S3Client;
 
@@ -24,7 +24,7 @@ describe('a client that gets objects directly', () => {
     server = createServer((request, response) => {
       request.resume();
       seen.push(request);
-      const { status, body, headers } = answers.shift()!;
+      const { status, body, headers } = responses.shift()!;
       if (status === 0) return void request.socket.destroy();
       response.writeHead(status, headers).end(body);
     });
@@ -50,7 +50,7 @@ describe('a client that gets objects directly', () => {
   const isBySdk = () => seen.map(({ headers }) => headers['x-amz-user-agent'] !== undefined);
 
   test('asks for what the SDK would, signed, and reads the answer as it would', async () => {
-    answers = [part, part];
+    responses = [part, part];
     const direct = await client.send(get);
     const bySdk = await client.send(get, {});
     expect(isBySdk()).toEqual([false, true]);
@@ -66,7 +66,7 @@ describe('a client that gets objects directly', () => {
   });
 
   test('signs as the SDK does', async () => {
-    answers = [part];
+    responses = [part];
     await client.send(get);
     const [{ url, headers }] = seen as [IncomingMessage];
     const { authorization, connection: _, ...rest } = headers as Record<string, string>;
@@ -91,8 +91,8 @@ describe('a client that gets objects directly', () => {
       error: NoSuchKey,
     },
     { name: 'a replaced object', status: 412, body: '', error: S3ServiceException },
-  ])('leaves $name to the SDK', async ({ error, ...answer }) => {
-    answers = [answer, answer];
+  ])('leaves $name to the SDK', async ({ error, ...response }) => {
+    responses = [response, response];
     await expect(client.send(get)).rejects.toBeInstanceOf(error);
     expect(isBySdk()).toEqual([false, true]);
     expect(takeUnits()).toEqual(new Map([['CallsRepeated', 1]]));
@@ -101,8 +101,8 @@ describe('a client that gets objects directly', () => {
   test.each([
     { name: 'a 503', status: 503, body: '' },
     { name: 'a connection cut', status: 0, body: '' },
-  ])('leaves $name to the SDK, which asks again', async (answer) => {
-    answers = [answer, part];
+  ])('leaves $name to the SDK, which asks again', async (response) => {
+    responses = [response, part];
     expect((await client.send(get)).ETag).toBe('"e"');
     expect(isBySdk()).toEqual([false, true]);
   });
@@ -110,7 +110,7 @@ describe('a client that gets objects directly', () => {
   test('waits before the SDK asks again for an object that S3 throttled', async () => {
     const random = jest.spyOn(Math, 'random').mockReturnValue(0.25);
     const timer = jest.spyOn(timers, 'setTimeout');
-    answers = [{ status: 503, body: '<Error><Code>SlowDown</Code></Error>' }, part];
+    responses = [{ status: 503, body: '<Error><Code>SlowDown</Code></Error>' }, part];
     expect((await client.send(get)).ETag).toBe('"e"');
     expect(timer.mock.calls.map(([ms]) => ms)).toEqual([250]);
     random.mockRestore();
@@ -118,7 +118,7 @@ describe('a client that gets objects directly', () => {
   });
 
   test('leaves other commands, and commands with unknown parameters, to the SDK', async () => {
-    answers = [{ status: 200, body: '' }, part];
+    responses = [{ status: 200, body: '' }, part];
     await client.send(new PutObjectCommand({ Bucket: 'b', Key: 'k', Body: 'x' }));
     await client.send(new GetObjectCommand({ Bucket: 'b', Key: 'k', VersionId: '1' }));
     expect(isBySdk()).toEqual([true, true]);

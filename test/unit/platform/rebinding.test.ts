@@ -6,14 +6,14 @@ import { publicLookup } from '../../../shared/platform/public-address';
 
 jest.mock('node:dns', () => ({ ...jest.requireActual('node:dns'), lookup: jest.fn() }));
 
-type Answer = (error: null, addresses: { address: string; family: number }[]) => void;
+type LookupCallback = (error: null, addresses: { address: string; family: number }[]) => void;
 
 /** Makes the name server return these answers, one after the other. */
-function resolving(...answers: readonly (readonly string[])[]): jest.Mock {
+function resolving(...responses: readonly (readonly string[])[]): jest.Mock {
   const lookup = dns.lookup as unknown as jest.Mock;
   lookup.mockReset();
-  for (const addresses of answers)
-    lookup.mockImplementationOnce((_: string, __: object, callback: Answer) =>
+  for (const addresses of responses)
+    lookup.mockImplementationOnce((_: string, __: object, callback: LookupCallback) =>
       callback(
         null,
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),

@@ -5,10 +5,10 @@ import { RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Day } from '../../../shared/model/placement';
 import {
-  type Asks,
   type BeyondFacts,
   daysBeyondHot,
   planRounds,
+  type Requests,
   type Round,
 } from '../../../shared/query/beyond-hot';
 import { planDays } from '../../../shared/query/plan';
@@ -91,7 +91,7 @@ function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'grains'> {
   return { grains: { grainMs, windows: 'steps' } };
 }
 
-function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Asks): string[] {
+function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Requests): string[] {
   return [
     ...(manifest?.length ? [`manifest ${texts(manifest)}`] : []),
     ...(warm?.days.length ? [`${warm.listed ? 'changed ' : ''}warm ${texts(warm.days)}`] : []),
@@ -102,7 +102,7 @@ function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples 
   ];
 }
 
-function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fetched {
+function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requests): Fetched {
   const span = spanOf(HOUR, DAY_10);
   const days = new RolledDays(span);
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
@@ -115,14 +115,14 @@ function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fe
     excluded: [],
     groups: [],
   };
-  const listed = (asks.manifest ?? []).flatMap(({ day }) =>
+  const listed = (requests.manifest ?? []).flatMap(({ day }) =>
     states[short(day)] === undefined ? [] : [[day, { day, ...states[short(day)] } as ManifestDay] as const],
   );
   return {
-    ...(asks.manifest && { listed: new Map(listed) }),
-    ...(asks.directory && { directory: new Map<Day, ListedSource>() }),
-    ...(asks.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
-    ...(asks.rollups && {
+    ...(requests.manifest && { listed: new Map(listed) }),
+    ...(requests.directory && { directory: new Map<Day, ListedSource>() }),
+    ...(requests.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
+    ...(requests.rollups && {
       points: {
         series: [],
         places: [],
@@ -138,8 +138,8 @@ describe('the rounds of a read beyond memory', () => {
     const rounds: string[][] = [];
     let known: Fetched = {};
     for (let round: Round | undefined = first; round !== undefined; ) {
-      rounds.push(textsOf(round.asks));
-      known = { ...known, ...answer(world, round.asks) };
+      rounds.push(textsOf(round.requests));
+      known = { ...known, ...respond(world, round.requests) };
       round = round.next?.({ listed: new Map(), ...known });
     }
     return rounds;
@@ -306,11 +306,11 @@ describe('the rounds of a read beyond memory', () => {
       const archived = { ...ARCHIVED, archived: { ...ARCHIVED.archived, parts } };
       let known: Fetched = {};
       let round = planRounds(factsOf(4, changed));
-      while (round.asks.samples === undefined) {
-        known = { ...known, ...answer({ states: { 10: archived } }, round.asks) };
+      while (round.requests.samples === undefined) {
+        known = { ...known, ...respond({ states: { 10: archived } }, round.requests) };
         round = round.next!({ listed: new Map(), ...known })!;
       }
-      expect(round.asks.samples.days[0]!.isContested(START, START + 10)).toBe(isContested);
+      expect(round.requests.samples.days[0]!.isContested(START, START + 10)).toBe(isContested);
     },
   );
 });
@@ -319,7 +319,7 @@ describe('a read beyond memory', () => {
   const SLOW = 15 * MINUTE;
 
   /** Reads one day several times; each round takes `roundMs`. */
-  async function asked(
+  async function logRequests(
     states: World['states'],
     times: number,
     purgeAfterMs: number,
@@ -330,12 +330,12 @@ describe('a read beyond memory', () => {
     let nowMs = 0;
     for (let i = 0; i < times; i++)
       await readRounds(
-        async (asks) => {
-          log.push(textsOf(asks));
+        async (requests) => {
+          log.push(textsOf(requests));
           nowMs += roundMs;
-          const answered = answer({ states }, asks);
+          const response = respond({ states }, requests);
           afterRound();
-          return answered;
+          return response;
         },
         { purgeAfterMs, now: () => nowMs },
         factsOf(1),
@@ -345,12 +345,12 @@ describe('a read beyond memory', () => {
 
   test('asks the manifest once', async () => {
     const once = [['manifest 10', 'warm 10'], ['directory'], ['samples 10']];
-    expect(await asked({ 10: ARCHIVED }, 2, SLOW)).toEqual([...once, ...once]);
+    expect(await logRequests({ 10: ARCHIVED }, 2, SLOW)).toEqual([...once, ...once]);
   });
 
   test('asks the manifest once more if purges do not wait', async () => {
     const once = [['manifest 10', 'warm 10'], ['manifest 10']];
-    expect(await asked({ 10: OPEN }, 2, 0)).toEqual([...once, ...once]);
+    expect(await logRequests({ 10: OPEN }, 2, 0)).toEqual([...once, ...once]);
   });
 
   test('begins again if the day was archived, and perhaps purged, during the read', async () => {
@@ -358,7 +358,7 @@ describe('a read beyond memory', () => {
     const archive = () => {
       states[10] = ARCHIVED;
     };
-    expect(await asked(states, 1, 0, 0, archive)).toEqual([
+    expect(await logRequests(states, 1, 0, 0, archive)).toEqual([
       ['manifest 10', 'warm 10'],
       ['manifest 10'],
       ['manifest 10', 'warm 10'],
@@ -369,6 +369,9 @@ describe('a read beyond memory', () => {
   });
 
   test('asks the manifest once more when a purge may have come in between', async () => {
-    expect(await asked({ 10: OPEN }, 1, SLOW, SLOW)).toEqual([['manifest 10', 'warm 10'], ['manifest 10']]);
+    expect(await logRequests({ 10: OPEN }, 1, SLOW, SLOW)).toEqual([
+      ['manifest 10', 'warm 10'],
+      ['manifest 10'],
+    ]);
   });
 });

@@ -45,8 +45,8 @@ describe('the governor of reads', () => {
   });
 
   test('uses its last knowledge while the table does not answer', async () => {
-    const answers = [Promise.resolve(9_000), Promise.reject(new Error('down'))];
-    const made = governorOf(() => answers.shift()!);
+    const responses = [Promise.resolve(9_000), Promise.reject(new Error('down'))];
+    const made = governorOf(() => responses.shift()!);
     await made.governor.wait();
     await new Promise(setImmediate);
     made.clock.ms += 100;

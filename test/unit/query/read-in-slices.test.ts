@@ -7,15 +7,15 @@ const DAY = 24 * HOUR;
 
 /** Makes a reader of regular samples, and the list of the requests that it gets. */
 function readerOf(samplesPerHour: number) {
-  const asked: TimeRange[] = [];
+  const requested: TimeRange[] = [];
   const read = async (slice: TimeRange, mostSamples: number) => {
-    asked.push(slice);
+    requested.push(slice);
     const samples = ((slice.toMs - slice.fromMs) / HOUR) * samplesPerHour;
     if (samples > mostSamples)
       throw new SelectLimitError('samples', `selects more than ${mostSamples} samples`);
     return slice;
   };
-  return { asked, read };
+  return { requested, read };
 }
 
 describe('readInSlices', () => {
@@ -42,14 +42,14 @@ describe('readInSlices', () => {
   });
 
   it('gives up a range that would take hundreds of reads', async () => {
-    const { asked, read } = readerOf(4_000_000);
+    const { requested, read } = readerOf(4_000_000);
     await expect(readInSlices(read, { fromMs: 0, toMs: 400 * DAY }, HOUR)).rejects.toThrow('5000000');
-    expect(asked.length).toBeLessThanOrEqual(200);
+    expect(requested.length).toBeLessThanOrEqual(200);
   });
 
   it('does not halve samples as stored', async () => {
-    const { asked, read } = readerOf(20_000_001);
+    const { requested, read } = readerOf(20_000_001);
     await expect(readInSlices(read, { fromMs: 0, toMs: DAY }, undefined)).rejects.toThrow('20000000');
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });

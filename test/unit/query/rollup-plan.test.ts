@@ -177,19 +177,19 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
     samples: [DAYS[2]],
   },
 ])('a read takes from rollups $name', ({ changed, samples }) => {
-  const asked = facts(changed);
-  const plan = planRollups(asked);
+  const requested = facts(changed);
+  const plan = planRollups(requested);
   expect(plan.samples.map(({ day }) => day)).toEqual(samples);
-  const rolled = asked.entries.filter(({ day }) => !samples.includes(day));
+  const rolled = requested.entries.filter(({ day }) => !samples.includes(day));
   expect(plan.rollups.flatMap(({ ranges }) => ranges.flatMap(daysOf))).toEqual(
     rolled.map(({ day }) => ({
-      fromMs: Math.max(asked.range.fromMs, dayStartMs(day)),
-      toMs: Math.min(asked.range.toMs, dayStartMs(day) + DAY),
+      fromMs: Math.max(requested.range.fromMs, dayStartMs(day)),
+      toMs: Math.min(requested.range.toMs, dayStartMs(day) + DAY),
     })),
   );
   for (const { ranges, days } of plan.rollups) expect(ranges.flatMap(daysOf)).toHaveLength(days);
   expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
-    ...new Set(rolled.map(({ day }) => spanOf(asked.grains.grainMs, day).name)),
+    ...new Set(rolled.map(({ day }) => spanOf(requested.grains.grainMs, day).name)),
   ]);
 });
 

@@ -133,7 +133,7 @@ test('samples of memory count before any table is asked', async () => {
   const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR], () => ({ tenantId: 't', partition: 0 }));
   const readWith = (...expected: ExpectedSamples[]) => {
     // The context has no tables, so a request fails with another error.
-    const read = { homeId: 'home', asked: { wanted, expected } } as unknown as ReadContext;
+    const read = { homeId: 'home', request: { wanted, expected } } as unknown as ReadContext;
     return readBeyond(read, days, [], [dayOf(0)]);
   };
   const own = new ExpectedSamples(full, matchers, wanted);

@@ -18,9 +18,9 @@ describe('selections that begin together', () => {
   test('500 selections of a host each have at most 32 requests to the catalogue under way', async () => {
     let underWay = 0;
     let most = 0;
-    let asked = 0;
+    let requested = 0;
     const source = async () => {
-      asked++;
+      requested++;
       most = Math.max(most, ++underWay);
       await turn();
       underWay--;
@@ -38,7 +38,7 @@ describe('selections that begin together', () => {
       hosts.map((value) => querier.select([{ label: 'host', op: '=', value }], { fromMs: 0, toMs: 1 })),
     );
     expect(selected.every(({ blocks }) => blocks.length === 0)).toBe(true);
-    expect({ asked, most }).toEqual({ asked: 500, most: 32 });
+    expect({ requested, most }).toEqual({ requested: 500, most: 32 });
   });
 });
 

@@ -62,36 +62,36 @@ describe('planReplay', () => {
       replay: replay(ended(5)),
       expected: [500, Infinity],
     },
-    { name: 'an operator’s span', asked: [100, 200], expected: [100, 200] },
+    { name: 'an operator’s span', requested: [100, 200], expected: [100, 200] },
     {
       name: 'an operator’s span that the running replay covers: no other replay',
-      asked: [400, 900],
+      requested: [400, 900],
       replay: replay(),
       expected: undefined,
     },
     {
       name: 'an operator’s span that begins before the running replay: both spans',
-      asked: [100, 200],
+      requested: [100, 200],
       replay: replay({ toMs: 900 }),
       expected: [100, 900],
     },
     {
       name: 'an operator’s span after an ended replay: only the span',
-      asked: [400, 900],
+      requested: [400, 900],
       replay: replay(ended(1)),
       expected: [400, 900],
     },
     {
       name: 'an operator’s span and an open loss: the earlier start, to the end',
-      asked: [600, 900],
+      requested: [600, 900],
       loss: loss(),
       expected: [500, Infinity],
     },
-  ])('$name', ({ expected, asked, ...situation }) => {
+  ])('$name', ({ expected, requested, ...situation }) => {
     const span = planReplay({
       loss: undefined,
       replay: undefined,
-      asked: asked && { fromMs: asked[0]!, toMs: asked[1]! },
+      requested: requested && { fromMs: requested[0]!, toMs: requested[1]! },
       nowMs: NOW_MS,
       ...situation,
     });

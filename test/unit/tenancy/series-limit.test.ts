@@ -27,7 +27,7 @@ const many = (prefix: string, count: number) => Array.from({ length: count }, (_
 
 /** A catalogue with the series `up` of some sources. It counts the sources and entries that are requested. */
 class CountedCatalogue implements Pick<Catalogue, 'findExisting' | 'source'> {
-  asked = 0;
+  requested = 0;
   entries = 0;
   private readonly names: ReadonlyMap<string, string>;
 
@@ -36,7 +36,7 @@ class CountedCatalogue implements Pick<Catalogue, 'findExisting' | 'source'> {
   }
 
   async findExisting(_: string, sourceIds: readonly string[]): Promise<ReadonlySet<string>> {
-    this.asked += sourceIds.length;
+    this.requested += sourceIds.length;
     return new Set(sourceIds.filter((id) => this.names.has(id)));
   }
 
@@ -67,7 +67,7 @@ test('requests of new sources without end are looked up a hundred times a second
       expect((error as SeriesLimitError).retryAfterMs).toBe(1_000 - nowMs);
     });
   }
-  expect(catalogue.asked).toBe(100);
+  expect(catalogue.requested).toBe(100);
   // Only a source that exists has an entry to read.
   expect(catalogue.entries).toBe(1);
   // Requests with cached sources proceed, and other tenants have their own look-ups.
@@ -76,7 +76,7 @@ test('requests of new sources without end are looked up a hundred times a second
   await expect(limit.admit(tenantOf('umbrella'), rowsOf(...many('x', 100)))).rejects.toMatchObject({
     retryAfterMs: 3_600_000,
   });
-  expect(catalogue.asked).toBe(200);
+  expect(catalogue.requested).toBe(200);
   nowMs = 1_000;
   expect((await limit.admit(acme, rowsOf('new1', 'web1'))).dropped).toBe(1);
   await expect(limit.admit(acme, rowsOf('new1'))).rejects.toThrow('the limit series of 7 is reached');
@@ -98,5 +98,5 @@ test('a request with two thousand sources is accepted after twenty periods', asy
     expect([result.kept.length, result.dropped]).toEqual([2_000, 0]);
     break;
   }
-  expect([refused, catalogue.asked]).toEqual([19, 2_000]);
+  expect([refused, catalogue.requested]).toEqual([19, 2_000]);
 });

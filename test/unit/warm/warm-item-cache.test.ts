@@ -15,7 +15,7 @@ function dayWith(announcements: number | undefined) {
 }
 
 /** For each count of announcements, reads a day that has this count. @returns the number of reads of the table */
-async function asked(counts: readonly (number | undefined)[]): Promise<number> {
+async function countRequests(counts: readonly (number | undefined)[]): Promise<number> {
   const cache = new WarmItemCache();
   let reads = 0;
   const groupTogether = async () => {
@@ -35,7 +35,7 @@ test.each([
   { name: 'items read without a count are not cached', counts: [undefined, 3, 3], reads: 2 },
   { name: 'a read without a count asks the table', counts: [3, undefined], reads: 2 },
 ])('$name', async ({ counts, reads }) => {
-  expect(await asked(counts)).toBe(reads);
+  expect(await countRequests(counts)).toBe(reads);
 });
 
 test('a read without a count notes the day, so that the next read counts first', async () => {

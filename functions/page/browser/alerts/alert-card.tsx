@@ -12,7 +12,7 @@ import { reasonOf } from './reason';
 import { SilenceForm } from './silence-form';
 import { SilenceNote } from './silence-note';
 
-export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onSettled'> {
   readonly listed: ListedAlert;
   readonly silence: Silence | undefined;
   /** Metadata of metrics; undefined until they have been read. */

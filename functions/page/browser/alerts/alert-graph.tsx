@@ -9,7 +9,7 @@ import { graphSpan } from './alert-query';
 /** Height of the plot, in pixels. */
 const HEIGHT = 160;
 
-export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onSettled'> {
   /** Selects the series of this alert only. */
   readonly query: string;
   /** The query that the link to Explore opens. @default `query` */
@@ -30,7 +30,7 @@ export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'retu
 /** A graph of the series that an alert is about, with its thresholds. */
 export function AlertGraph(props: AlertGraphProps) {
   const { api, state, query, explored = query, title, unit, active, warning, threshold, text } = props;
-  const { isWarning = false, nowS, returns, onAnswer } = props;
+  const { isWarning = false, nowS, returns, onSettled } = props;
   // The span that the user selected by dragging; undefined: the default span for the alert.
   const [zoom, setZoom] = useState<Span>();
   const [hidden, setHidden] = useState<readonly string[]>([]);
@@ -64,7 +64,7 @@ export function AlertGraph(props: AlertGraphProps) {
       onHide={(id, isHidden) => setHidden(hiddenWith(hidden, id, isHidden))}
       onZoom={(fromS, toS) => setZoom({ fromS, toS })}
       onZoomOut={() => setZoom(undefined)}
-      onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
+      onSettled={(error) => error?.kind !== 'refused' && onSettled(error)}
       shows={() => (
         <>
           {text}{' '}

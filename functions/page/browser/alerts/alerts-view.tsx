@@ -32,12 +32,12 @@ const CLOCK_S = 15;
 
 /** Shows the alerts of rules, monitors and checks in one list, and the rules. */
 export function AlertsView(props: ViewProps) {
-  const { api, state, onAnswer, onListsChanged } = props;
+  const { api, state, onSettled, onListsChanged } = props;
   const [changes, setChanges] = useState(0);
   const [problem, setProblem] = useState<string>();
   const alerting = useAlerting(api, state.alerts ?? [], changes, (error) => {
     setProblem(error?.message);
-    if (error?.kind !== 'refused') onAnswer(error);
+    if (error?.kind !== 'refused') onSettled(error);
   });
   const onChanged = () => {
     setChanges((count) => count + 1);

@@ -3,7 +3,7 @@ import type { AlertLog, AlertRecord } from '../../../../shared/monitors/alert-re
 import type { Monitor } from '../../../../shared/monitors/monitor';
 import type { Host } from '../api/api';
 import { readAlertLog, readCheckName } from '../api/monitoring';
-import { seriesText } from '../api/promql-answers';
+import { seriesText } from '../api/promql-results';
 import type { ViewProps } from '../frame/views';
 import { alertName, conditionText, drawnThresholds, monitorName } from '../monitors/monitor-text';
 import { hostName } from '../side/host-text';
@@ -14,7 +14,7 @@ import { AlertGraph } from './alert-graph';
 import { CloseForm } from './close-form';
 import { queryOfMonitorAlert } from './monitor-alert-query';
 
-export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onSettled'> {
   readonly alert: AlertRecord;
   /** The alert's monitor; undefined for a check, and for a deleted monitor. */
   readonly monitor: Monitor | undefined;

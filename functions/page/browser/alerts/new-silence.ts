@@ -1,5 +1,5 @@
 import type { NewSilence } from '../api/alerting';
-import type { LabelMap } from '../api/promql-answers';
+import type { LabelMap } from '../api/promql-results';
 
 /** Scope of a new silence: a single alert, or all alerts with its name. */
 export type SilenceScope = 'alert' | 'name';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { createSilence } from '../api/alerting';
 import type { Api } from '../api/api';
-import type { LabelMap } from '../api/promql-answers';
+import type { LabelMap } from '../api/promql-results';
 import { Choice } from '../view/choice';
 import { newSilence, SILENCE_LENGTHS, type SilenceScope } from './new-silence';
 import { ReasonForm } from './reason-form';

@@ -4,7 +4,7 @@ import type { Monitor } from '../../../../shared/monitors/monitor';
 import { type RuleGroup, readRuleGroups, readSilences, type Silence } from '../api/alerting';
 import type { Api } from '../api/api';
 import { readAlert, readLatestAlerts, readObjects, readOpenAlerts } from '../api/monitoring';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 export interface Alerting {
   readonly groups: readonly RuleGroup[];
@@ -33,7 +33,7 @@ export function useAlerting(
   api: Api,
   named: readonly string[],
   change: number,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): Alerting | undefined {
   const [alerting, setAlerting] = useState<Alerting>();
   const ids = named.filter(isMonitorAlertId).slice(0, MAX_NAMED);
@@ -63,7 +63,7 @@ export function useAlerting(
       setAlerting((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
       return found.groups.length + found.monitors.length > 0;
     },
-    onAnswer,
+    onSettled,
   );
   return alerting;
 }

@@ -1,5 +1,5 @@
-import { ALERTMANAGER_PATH, type Api, PROMETHEUS_PATH, type PrometheusAnswer } from './api';
-import type { LabelMap } from './promql-answers';
+import { ALERTMANAGER_PATH, type Api, PROMETHEUS_PATH, type PrometheusResponse } from './api';
+import type { LabelMap } from './promql-results';
 
 /** An alert of the API. Times are in RFC 3339. */
 export interface Alert {
@@ -90,7 +90,7 @@ export interface Silence {
 export type NewSilence = Omit<Silence, 'id'>;
 
 export async function readRuleGroups(api: Api): Promise<readonly RuleGroup[]> {
-  const { data } = await api.json<PrometheusAnswer<{ groups: RuleGroup[] }>>(`${PROMETHEUS_PATH}/rules`);
+  const { data } = await api.json<PrometheusResponse<{ groups: RuleGroup[] }>>(`${PROMETHEUS_PATH}/rules`);
   return data.groups;
 }
 

@@ -164,7 +164,7 @@ export class Api {
   metadata(): Promise<Metadata> {
     const nowMs = Date.now();
     if (this.knownMetadata === undefined || nowMs - this.knownMetadata.atMs > METADATA_MAX_AGE_MS) {
-      const read = this.json<PrometheusAnswer<Record<string, FamilyMetadata[]>>>(
+      const read = this.json<PrometheusResponse<Record<string, FamilyMetadata[]>>>(
         `${PROMETHEUS_PATH}/metadata`,
       );
       const found = read.then(
@@ -195,7 +195,7 @@ export class Api {
    */
   async prometheus<T>(path: string, fields: Record<string, string>, signal: AbortSignal) {
     const query = new URLSearchParams(fields);
-    const { body, tiers, durationMs } = await this.timed<PrometheusAnswer<T>>(
+    const { body, tiers, durationMs } = await this.timed<PrometheusResponse<T>>(
       `${PROMETHEUS_PATH}/${path}?${query}`,
       signal,
     );
@@ -238,11 +238,14 @@ export class Api {
   ): Promise<Reading> {
     const query = rangeQuery(span);
     for (const name of names) query.append('name', name);
-    const answer = await this.timed<TableAnswer>(`/api/v1/${sourcePath(source)}/metrics?${query}`, signal);
-    const { times, series, missing } = answer.body;
+    const response = await this.timed<TableResponse>(
+      `/api/v1/${sourcePath(source)}/metrics?${query}`,
+      signal,
+    );
+    const { times, series, missing } = response.body;
     const byName = new Map(series.map(({ name, values }) => [name, values]));
     return {
-      ...answer,
+      ...response,
       times: times.map((ms) => ms / 1000),
       values: names.map((name) => byName.get(name) ?? new Array(times.length).fill(null)),
       isIncomplete: missing !== undefined,
@@ -263,10 +266,10 @@ export class Api {
     for (const [name, value] of parseLabels(id)) query.append('label', `${name}=${value}`);
     const readings = names.map(async (name) => {
       const path = `/api/v1/series/metrics?${query}&name=${encodeURIComponent(name)}`;
-      const answer = await this.timed<SamplesAnswer>(path, signal);
-      const { metrics, missing } = answer.body;
+      const response = await this.timed<SamplesResponse>(path, signal);
+      const { metrics, missing } = response.body;
       return {
-        ...answer,
+        ...response,
         times: metrics.map(({ time }) => time),
         values: [metrics.map(({ value }) => value)],
         isIncomplete: missing !== undefined,
@@ -350,19 +353,19 @@ type Change =
   | { readonly method: 'POST' | 'PUT'; readonly body: object; readonly etag?: string }
   | { readonly method: 'DELETE'; readonly body?: never; readonly etag?: never };
 
-export interface PrometheusAnswer<T> {
+export interface PrometheusResponse<T> {
   readonly data: T;
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
 }
 
-interface TableAnswer {
+interface TableResponse {
   readonly times: readonly number[];
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
   readonly missing?: object;
 }
 
-interface SamplesAnswer {
+interface SamplesResponse {
   readonly metrics: readonly { readonly time: number; readonly value: number | null }[];
   readonly missing?: object;
 }

@@ -58,9 +58,9 @@ export function joinedReading(parts: readonly Reading[]): Reading {
 }
 
 /** Adds up the tiers' shares of several responses. */
-export function addedTiers(answers: readonly (readonly TierShare[])[]): TierShare[] {
+export function addedTiers(results: readonly (readonly TierShare[])[]): TierShare[] {
   return TIERS.map((tier) => {
-    const shares = answers.flat().filter((share) => share.tier === tier);
+    const shares = results.flat().filter((share) => share.tier === tier);
     return {
       tier,
       samples: shares.reduce((sum, { samples }) => sum + samples, 0),

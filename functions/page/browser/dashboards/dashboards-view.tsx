@@ -28,7 +28,7 @@ const EVERY_MS = 60_000;
 
 /** Shows a list of all dashboards, one dashboard, or one that is being edited. */
 export function DashboardsView(props: ViewProps) {
-  const { api, state, onChange, onAnswer } = props;
+  const { api, state, onChange, onSettled } = props;
   const [dashboards, setDashboards] = useState<readonly Dashboard[]>();
   const [reads, setReads] = useState(0);
   usePolling(
@@ -38,7 +38,7 @@ export function DashboardsView(props: ViewProps) {
       setDashboards((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
       return true;
     },
-    onAnswer,
+    onSettled,
     EVERY_MS,
   );
   const shown = dashboards?.find(({ id }) => id === state.dashboard);
@@ -51,7 +51,7 @@ export function DashboardsView(props: ViewProps) {
   const openAlerts = useOpenAlerts(
     api,
     widgets.some(({ type }) => type === 'alertStatus'),
-    onAnswer,
+    onSettled,
   );
   /** Shows a dashboard as it was stored, before the list is read again. */
   const saved = (dashboard: Dashboard) => {

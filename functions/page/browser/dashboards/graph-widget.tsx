@@ -52,7 +52,7 @@ function useGraphProps({
   span,
   returns,
   onChange,
-  onAnswer,
+  onSettled,
   height,
 }: WidgetProps<'graph'>) {
   const own = ownRange(widget.range);
@@ -80,7 +80,7 @@ function useGraphProps({
     onHide: (id: string, isHidden: boolean) => onChange({ hidden: hiddenWith(state.hidden, id, isHidden) }),
     onZoom: (fromS: number, toS: number) => onChange({ range: fixedRange(fromS, toS, nowS()) }),
     onZoomOut: () => onChange({ range: scaled(state.range, 2, nowS()) }),
-    onAnswer: unlessRefused(onAnswer),
+    onSettled: unlessRefused(onSettled),
   } as const;
 }
 
@@ -103,7 +103,7 @@ function SourceGraph(props: Of<'host' | 'service'>) {
     named.type === 'host'
       ? ({ kind: 'host', id: named.hostId } as const)
       : ({ kind: 'service', id: named.serviceName } as const);
-  const { names, problem } = useMetricNames(api, source, props.onAnswer);
+  const { names, problem } = useMetricNames(api, source, props.onSettled);
   const common = useGraphProps(props);
   const definitions = lists?.definitions;
   const graph = useMemo(() => {
@@ -132,7 +132,7 @@ function SourceGraph(props: Of<'host' | 'service'>) {
 function useMetricNames(
   api: Api,
   source: { readonly kind: 'host' | 'service'; readonly id: string },
-  onAnswer: WidgetProps<'graph'>['onAnswer'],
+  onSettled: WidgetProps<'graph'>['onSettled'],
 ) {
   const [names, setNames] = useState<readonly string[]>();
   const [problem, setProblem] = useState<string>();
@@ -146,7 +146,7 @@ function useMetricNames(
     },
     (error) => {
       if (error?.kind === 'refused') setProblem(error.message);
-      else onAnswer(error);
+      else onSettled(error);
     },
     NAMES_EVERY_MS,
   );

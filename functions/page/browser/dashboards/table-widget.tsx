@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { type LabelMap, readTable } from '../api/promql-answers';
+import { type LabelMap, readTable } from '../api/promql-results';
 import { useReading } from '../graphs/use-reading';
 import { counted } from '../view/format';
 import type { Span } from '../view/time-range';
@@ -15,10 +15,10 @@ const STEP_S = 60;
 export function TableWidget(
   props: WidgetProps<'graph'> & { readonly query: string; readonly legend: string | null | undefined },
 ) {
-  const { api, widget, state, span, returns, onAnswer } = props;
+  const { api, widget, state, span, returns, onSettled } = props;
   const query = queryAt(props.query, STEP_S, span);
   const { reading, error } = useReading(
-    { range: state.range, span, compareS: undefined, returns, onAnswer: unlessRefused(onAnswer) },
+    { range: state.range, span, compareS: undefined, returns, onSettled: unlessRefused(onSettled) },
     props.query,
     (during: Span, signal) => readTable(api, query, during, signal),
     true,

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Api } from '../api/api';
 import { readOpenAlerts } from '../api/monitoring';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 export interface OpenAlerts {
   /** Undefined until the first response. */
@@ -14,7 +14,7 @@ export interface OpenAlerts {
 /**
  * Reads the open alerts, once for all widgets of a dashboard. @param isWanted whether any widget shows them
  */
-export function useOpenAlerts(api: Api, isWanted: boolean, onAnswer: OnAnswer): OpenAlerts {
+export function useOpenAlerts(api: Api, isWanted: boolean, onSettled: OnSettled): OpenAlerts {
   const [openAlerts, setOpenAlerts] = useState<OpenAlerts>({});
   usePolling(
     [api, isWanted],
@@ -25,7 +25,7 @@ export function useOpenAlerts(api: Api, isWanted: boolean, onAnswer: OnAnswer): 
     },
     (error) => {
       if (error?.kind === 'refused') setOpenAlerts({ problem: error.message });
-      else if (isWanted) onAnswer(error);
+      else if (isWanted) onSettled(error);
     },
   );
   return openAlerts;

@@ -17,46 +17,52 @@ export interface VariableChoice {
   readonly problem?: string;
 }
 
-type Answer = readonly string[] | { readonly problem: string };
+type ValuesResult = readonly string[] | { readonly problem: string };
 
 /** Maximum number of a label's values that are offered. */
 const MAX_OPTIONS = 5_000;
 
 /** Reads the values of a dashboard's variables, and returns those that are chosen. */
 export function useVariables(
-  { api, state, span, returns, onAnswer }: Pick<ViewProps, 'api' | 'state' | 'span' | 'returns' | 'onAnswer'>,
+  {
+    api,
+    state,
+    span,
+    returns,
+    onSettled,
+  }: Pick<ViewProps, 'api' | 'state' | 'span' | 'returns' | 'onSettled'>,
   variables: readonly Variable[],
 ): {
   readonly choices: readonly VariableChoice[];
   readonly values: ChosenValues;
   readonly isComplete: boolean;
 } {
-  const [answers, setAnswers] = useState<ReadonlyMap<string, Answer>>(new Map());
-  const { choices, values, wanted } = resolved(variables, state.variables, answers);
+  const [results, setResults] = useState<ReadonlyMap<string, ValuesResult>>(new Map());
+  const { choices, values, wanted } = resolved(variables, state.variables, results);
   const pending = useRef(new Set<string>());
   useEffect(() => {
     for (const query of wanted) {
       if (pending.current.has(query)) continue;
       pending.current.add(query);
-      const settle = (answer: Answer) => {
+      const settle = (result: ValuesResult) => {
         pending.current.delete(query);
-        setAnswers((old) => new Map(old).set(query, answer));
+        setResults((old) => new Map(old).set(query, result));
       };
       readValues(api, query, span).then(
         (found) => {
           settle(found);
-          onAnswer(undefined);
+          onSettled(undefined);
         },
         (error: unknown) => {
           settle({ problem: (error as Error).message });
-          if (error instanceof ApiError && error.kind !== 'refused') onAnswer(error);
+          if (error instanceof ApiError && error.kind !== 'refused') onSettled(error);
         },
       );
     }
   }, [api, wanted.join('\n')]);
   // When the server answers again, repeat the reads that failed.
   useEffect(
-    () => setAnswers((old) => new Map([...old].filter(([, answer]) => !('problem' in answer)))),
+    () => setResults((old) => new Map([...old].filter(([, result]) => !('problem' in result)))),
     [returns],
   );
   // Keep the same object while the values are equal, so that widgets are not read again.
@@ -69,22 +75,22 @@ export function useVariables(
 function resolved(
   variables: readonly Variable[],
   picked: ViewProps['state']['variables'],
-  answers: ReadonlyMap<string, Answer>,
+  results: ReadonlyMap<string, ValuesResult>,
 ) {
   const values = new Map<string, { readonly variable: Variable; readonly chosen: Chosen }>();
   const wanted: string[] = [];
   const choices = variables.map((variable): VariableChoice => {
     const { query } = variable;
     const isReady = query == null || namesIn(query).every((name) => isKnown(name, variables, values));
-    const asked = query == null || !isReady ? undefined : queryText(query, values);
-    const answer = asked === undefined ? undefined : answers.get(asked);
-    if (asked !== undefined && answer === undefined) wanted.push(asked);
-    const problem = answer !== undefined && 'problem' in answer ? answer.problem : undefined;
+    const queried = query == null || !isReady ? undefined : queryText(query, values);
+    const result = queried === undefined ? undefined : results.get(queried);
+    if (queried !== undefined && result === undefined) wanted.push(queried);
+    const problem = result !== undefined && 'problem' in result ? result.problem : undefined;
     const listed =
       query == null
         ? (variable.values ?? undefined)
         : problem === undefined
-          ? (answer as readonly string[])
+          ? (result as readonly string[])
           : [];
     const chosen = chosenOf(variable, listed ?? (query == null ? [''] : undefined), picked[variable.name]);
     // If there is no value, use an empty string. Otherwise the query would be sent with the variable's name still in
@@ -105,15 +111,15 @@ function isKnown(
 }
 
 async function readValues(api: Api, query: string, { fromS, toS }: Span): Promise<readonly string[]> {
-  const asked = parseLabelValues(query);
-  if (asked === undefined) throw new Error('expected label_values(label) or label_values(selector, label)');
+  const queried = parseLabelValues(query);
+  if (queried === undefined) throw new Error('expected label_values(label) or label_values(selector, label)');
   const fields = {
     start: String(Math.floor(fromS)),
     end: String(Math.ceil(toS)),
     limit: String(MAX_OPTIONS),
-    ...(asked.selector !== undefined && { 'match[]': quotedNames(asked.selector) }),
+    ...(queried.selector !== undefined && { 'match[]': quotedNames(queried.selector) }),
   };
-  const path = `label/${encodeURIComponent(asked.label)}/values`;
+  const path = `label/${encodeURIComponent(queried.label)}/values`;
   const { data } = await api.prometheus<string[]>(path, fields, AbortSignal.timeout(20_000));
   return data.slice(0, MAX_OPTIONS).sort(byNature);
 }

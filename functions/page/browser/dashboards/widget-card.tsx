@@ -53,7 +53,7 @@ export function attempt<T>(compute: () => T): { readonly value?: T; readonly pro
   }
 }
 
-/** Wraps `onAnswer` so that it ignores refused requests, because these concern only the widget. */
-export function unlessRefused(onAnswer: ViewProps['onAnswer']): ViewProps['onAnswer'] {
-  return (error) => error?.kind !== 'refused' && onAnswer(error);
+/** Wraps `onSettled` so that it ignores refused requests, because these concern only the widget. */
+export function unlessRefused(onSettled: ViewProps['onSettled']): ViewProps['onSettled'] {
+  return (error) => error?.kind !== 'refused' && onSettled(error);
 }

@@ -3,7 +3,7 @@ import { promqlOf } from '../../../../shared/monitors/expression-promql';
 import { quotedNames } from '../../../../shared/promql/dotted-names';
 import type { WidgetGraph, WidgetMetric } from '../../../../shared/registry/dashboard';
 import type { Host } from '../api/api';
-import type { LabelMap } from '../api/promql-answers';
+import type { LabelMap } from '../api/promql-results';
 import type { Graph } from '../graphs/graphs';
 import type { DrawnQuery } from '../graphs/ways';
 import { hostLabel, sharedNames } from '../side/host-text';

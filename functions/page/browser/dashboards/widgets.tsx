@@ -1,7 +1,7 @@
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Widget } from '../../../../shared/registry/dashboard';
-import { readTable } from '../api/promql-answers';
+import { readTable } from '../api/promql-results';
 import { NO_LISTS } from '../frame/lists';
 import type { ViewProps } from '../frame/views';
 import { useReading } from '../graphs/use-reading';
@@ -37,11 +37,11 @@ export function WidgetView(props: WidgetViewProps) {
 const FRACTION_SIZE = 2;
 
 function ValueWidget(props: WidgetProps<'value'>) {
-  const { api, widget, span, state, returns, onAnswer } = props;
+  const { api, widget, span, state, returns, onSettled } = props;
   const { hosts } = props.lists ?? NO_LISTS;
   const { value: query, problem } = attempt(() => metricQuery(widget.metric, hosts, span));
   const { reading, error } = useReading(
-    { range: state.range, span, compareS: undefined, returns, onAnswer: unlessRefused(onAnswer) },
+    { range: state.range, span, compareS: undefined, returns, onSettled: unlessRefused(onSettled) },
     query,
     (during: Span, signal) => readTable(api, query!, during, signal),
     // Wait for the lists: a query for a role contains its hosts.

@@ -27,16 +27,16 @@ const CLOCK_S = 15;
 
 /** Lists downtimes, or edits one. */
 export function DowntimesView(props: ViewProps) {
-  const { api, state, onAnswer, onChange } = props;
+  const { api, state, onSettled, onChange } = props;
   const [changes, setChanges] = useState(0);
   const [problem, setProblem] = useState<string>();
-  const answered: ViewProps['onAnswer'] = (error) => {
+  const noteSettled: ViewProps['onSettled'] = (error) => {
     setProblem(error?.message);
-    if (error?.kind !== 'refused') onAnswer(error);
+    if (error?.kind !== 'refused') onSettled(error);
   };
-  const downtimes = useObjects(api, 'downtimes', changes, answered);
-  const monitors = useObjects(api, 'monitors', 0, answered) ?? [];
-  const services = useServices(api, answered);
+  const downtimes = useObjects(api, 'downtimes', changes, noteSettled);
+  const monitors = useObjects(api, 'monitors', 0, noteSettled) ?? [];
+  const services = useServices(api, noteSettled);
   const { item } = state;
   const edited = downtimes?.find(({ id }) => id === item);
   return (

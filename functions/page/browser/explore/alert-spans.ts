@@ -1,5 +1,5 @@
 import type { Api } from '../api/api';
-import { type LabelMap, type Result, resolutionFor, seriesText } from '../api/promql-answers';
+import { type LabelMap, type Result, resolutionFor, seriesText } from '../api/promql-results';
 import type { Span } from '../view/time-range';
 
 /** A span of time during which an alert fired, in seconds since epoch. */

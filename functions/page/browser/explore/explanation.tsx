@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { TIERS } from '../../../../shared/model/tier';
 import type { Explanation as Explained } from '../../../../shared/query/explanation';
 import type { Api } from '../api/api';
-import { resolutionFor } from '../api/promql-answers';
+import { resolutionFor } from '../api/promql-results';
 import { counted, formatTime } from '../view/format';
 import type { Span } from '../view/time-range';
 
@@ -17,7 +17,7 @@ export interface ExplanationProps {
 /** A button that runs the query once more and shows what it reads. */
 export function Explanation({ api, query, asTable, span, utc }: ExplanationProps) {
   const [shown, setShown] = useState<Explained | string>();
-  const ask = async () => {
+  const load = async () => {
     setShown('reading …');
     const end = String(span.toS);
     const times: Record<string, string> = asTable
@@ -35,7 +35,7 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
   };
   return (
     <div class="note">
-      <button type="button" class="quiet" aria-label={`Explain ${query}`} onClick={ask}>
+      <button type="button" class="quiet" aria-label={`Explain ${query}`} onClick={load}>
         Explain
       </button>
       {typeof shown === 'string' && <p role="status">{shown}</p>}

@@ -17,14 +17,14 @@ import { Tools } from './tools';
 export type ExploreViewProps = Omit<ViewProps, 'lists' | 'onListsChanged'>;
 
 /** PromQL queries over all series, with a graph or table for each. */
-export function ExploreView({ api, state, span, returns, onChange, onAnswer }: ExploreViewProps) {
+export function ExploreView({ api, state, span, returns, onChange, onSettled }: ExploreViewProps) {
   const { queries, asTable } = state;
   const edited = queries.length === 0 ? [''] : queries;
   const metadata = useMetadata(api);
-  const onQueryAnswer: ViewProps['onAnswer'] = (error) => error?.kind !== 'refused' && onAnswer(error);
+  const onQuerySettled: ViewProps['onSettled'] = (error) => error?.kind !== 'refused' && onSettled(error);
   // If reading alerts fails, graphs are shown without them.
   const { reading: alerts } = useReading(
-    { range: state.range, span, compareS: undefined, returns, onAnswer: onQueryAnswer },
+    { range: state.range, span, compareS: undefined, returns, onSettled: onQuerySettled },
     'alerts',
     (during, signal) => readAlertSpans(api, during, signal),
     queries.some((query) => query !== '') && !asTable,
@@ -102,7 +102,7 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
                 onZoom={(fromS, toS) => onChange({ range: fixedRange(fromS, toS, nowS()) })}
                 onZoomOut={() => onChange({ range: scaled(state.range, 2, nowS()) })}
                 alerts={alerts}
-                onAnswer={onQueryAnswer}
+                onSettled={onQuerySettled}
               />
             ),
         )}

@@ -1,6 +1,6 @@
 import { useId, useMemo } from 'preact/hooks';
 import type { Api } from '../api/api';
-import { type LabelMap, readTable, seriesText, type TableAnswer } from '../api/promql-answers';
+import { type LabelMap, readTable, seriesText, type TableResult } from '../api/promql-results';
 import { csvOfRows } from '../graphs/csv';
 import { download, fileName } from '../graphs/download';
 import type { GraphPanelView } from '../graphs/graph-panel';
@@ -92,7 +92,7 @@ const MAX_ROWS = 500;
 
 function TableCard(props: QueryCardProps) {
   const { api, query, utc } = props;
-  const { reading, error } = useReading<TableAnswer>(
+  const { reading, error } = useReading<TableResult>(
     { ...props, compareS: undefined },
     query,
     (during, signal) => readTable(api, query, during, signal),
@@ -139,7 +139,7 @@ function TableCard(props: QueryCardProps) {
   );
 }
 
-function Rows({ titleId, rows }: { readonly titleId: string; readonly rows: TableAnswer['rows'] }) {
+function Rows({ titleId, rows }: { readonly titleId: string; readonly rows: TableResult['rows'] }) {
   return (
     <div class="rows">
       <table aria-labelledby={titleId}>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Api } from '../api/api';
 import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 /**
  * Time between two reads, ms. Objects change rarely, and this page reads them again after each change that it makes.
@@ -17,7 +17,7 @@ export function useObjects<K extends ObjectKind>(
   api: Api,
   kind: K,
   change: number,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): readonly Objects[K][] | undefined {
   const [objects, setObjects] = useState<readonly Objects[K][]>();
   usePolling(
@@ -27,7 +27,7 @@ export function useObjects<K extends ObjectKind>(
       setObjects((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
       return true;
     },
-    onAnswer,
+    onSettled,
     EVERY_MS,
   );
   return objects;

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Api } from '../api/api';
 import { readOpenAlerts } from '../api/monitoring';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 /** Reads the open alerts of monitors and checks. Returns undefined until the first response. */
-export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly AlertRecord[] | undefined {
+export function useOpenAlerts(api: Api, onSettled: OnSettled): readonly AlertRecord[] | undefined {
   const [alerts, setAlerts] = useState<readonly AlertRecord[]>();
   usePolling(
     [api],
@@ -14,7 +14,7 @@ export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly AlertRecor
       setAlerts((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
       return true;
     },
-    onAnswer,
+    onSettled,
   );
   return alerts;
 }

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { Api } from '../api/api';
 import { readServices, type ServiceRoles } from '../api/monitoring';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 /** Time between two reads, ms. */
 const EVERY_MS = 60_000;
 
 /** Reads the services with their roles. Returns none until the first response. */
-export function useServices(api: Api, onAnswer: OnAnswer): readonly ServiceRoles[] {
+export function useServices(api: Api, onSettled: OnSettled): readonly ServiceRoles[] {
   const [services, setServices] = useState<readonly ServiceRoles[]>([]);
   usePolling(
     [api],
@@ -16,7 +16,7 @@ export function useServices(api: Api, onAnswer: OnAnswer): readonly ServiceRoles
       setServices((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
       return true;
     },
-    onAnswer,
+    onSettled,
     EVERY_MS,
   );
   return services;

@@ -20,14 +20,14 @@ export interface FrameProps {
 /** The page for a valid key: the header, and the view that the address names. */
 export function Frame({ api, onSignOut }: FrameProps) {
   const [state, change] = useViewState();
-  const { goneSinceS, returns, onAnswer } = useServerState(onSignOut);
+  const { goneSinceS, returns, onSettled } = useServerState(onSignOut);
   const [problem, closeProblem] = useRangeProblem(state);
 
   const nowS = useNow(refreshEvery(state, goneSinceS !== undefined));
   const span = useMemo(() => spanOf(state.range, nowS), [state.range, nowS]);
   const [changes, setChanges] = useState(0);
-  const lists = useLists(api, changes, onAnswer);
-  const firing = useFiring(api, changes, onAnswer);
+  const lists = useLists(api, changes, onSettled);
+  const firing = useFiring(api, changes, onSettled);
   useShortcuts(state, change);
   useKeptFocus(state);
   const { Component } = VIEW_ENTRIES[state.view];
@@ -60,7 +60,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
         lists={lists}
         onListsChanged={() => setChanges((count) => count + 1)}
         onChange={change}
-        onAnswer={onAnswer}
+        onSettled={onSettled}
       />
     </div>
   );
@@ -132,13 +132,13 @@ function useServerState(onSignOut: FrameProps['onSignOut']) {
   const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
     returns: 0,
   });
-  const onAnswer = (error: ApiError | undefined) => {
+  const onSettled = (error: ApiError | undefined) => {
     if (error === undefined)
       setState((old) => (old.goneSinceS === undefined ? old : { returns: old.returns + 1 }));
     else if (error.kind === 'gone') setState((old) => ({ goneSinceS: Date.now() / 1000, ...old }));
     else if (error.kind === 'key' || error.kind === 'right') onSignOut(error.message);
   };
-  return { goneSinceS, returns, onAnswer };
+  return { goneSinceS, returns, onSettled };
 }
 
 /**

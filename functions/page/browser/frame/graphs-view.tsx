@@ -18,8 +18,8 @@ export interface GraphsViewProps extends ViewProps {
 
 /** Shows a source's name, the toolbar, and its graphs. */
 export function GraphsView(props: GraphsViewProps) {
-  const { api, state, span, isEmpty, source, graphs, onChange, onAnswer } = props;
-  const annotations = useAnnotations(api, source, state.range, onAnswer);
+  const { api, state, span, isEmpty, source, graphs, onChange, onSettled } = props;
+  const annotations = useAnnotations(api, source, state.range, onSettled);
   const words = wordsOf(state.find);
   const shown = graphs?.filter(
     (graph) => (state.graphs?.includes(graph.name) ?? true) && graphHas(graph, words),
@@ -64,7 +64,7 @@ export function GraphsView(props: GraphsViewProps) {
               onHide={hide}
               onZoom={(fromS, toS) => onChange({ range: fixedRange(fromS, toS, nowS()) })}
               onZoomOut={() => onChange({ range: scaled(state.range, 2, nowS()) })}
-              onAnswer={onAnswer}
+              onSettled={onSettled}
             />
           ))}
       </div>

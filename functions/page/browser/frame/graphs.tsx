@@ -10,14 +10,14 @@ import type { ViewProps } from './views';
 
 /** The list of sources, next to the graphs of one of them. */
 export function Graphs(props: ViewProps) {
-  const { api, state, lists, onChange, onAnswer } = props;
+  const { api, state, lists, onChange, onSettled } = props;
   const { hosts, services, labelled, definitions } = lists ?? NO_LISTS;
   const sections = useMemo(() => sectionsOf(hosts, services, labelled), [hosts, services, labelled]);
 
   // Show the first source if the address names none, without adding to the history.
   const ref = state.source ?? firstSource(lists ?? NO_LISTS);
-  const source = useSource(api, ref, lists, onAnswer);
-  const graphs = useGraphs(api, ref, hosts, definitions, onAnswer);
+  const source = useSource(api, ref, lists, onSettled);
+  const graphs = useGraphs(api, ref, hosts, definitions, onSettled);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const side = (
     <aside class={isMenuOpen ? 'side open' : 'side'} aria-label="Sources and graphs">

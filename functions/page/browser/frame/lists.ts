@@ -4,7 +4,7 @@ import type { GraphDefinition } from '../graphs/graphs';
 import { otherSources } from '../graphs/label-graphs';
 import { hostName } from '../side/host-text';
 import { byNature } from '../view/natural-order';
-import { type OnAnswer, usePolling } from './polling';
+import { type OnSettled, usePolling } from './polling';
 
 /** The tenant's sources and graph definitions, refreshed periodically. */
 export interface Lists {
@@ -18,7 +18,7 @@ export interface Lists {
 export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definitions: [] };
 
 /** @param change a new value causes another read */
-export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
+export function useLists(api: Api, change: number, onSettled: OnSettled): Lists | undefined {
   // Undefined until the first response.
   const [lists, setLists] = useState<Lists>();
   usePolling(
@@ -38,7 +38,7 @@ export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | 
       setLists((old) => (old === undefined ? found : keptLists(old, found)));
       return found.hosts.length + found.services.length + found.labelled.length > 0;
     },
-    onAnswer,
+    onSettled,
   );
   return lists;
 }

@@ -10,7 +10,7 @@ const EMPTY_MS = 3_000;
 /** Maximum share of the time that reads of a list may take. Long lists are therefore read less often. */
 const MAX_SHARE = 1 / 20;
 
-export type OnAnswer = (error: ApiError | undefined) => void;
+export type OnSettled = (error: ApiError | undefined) => void;
 
 /**
  * Returns the current time in seconds since epoch. Updates it every `everyS` seconds while the page is visible, or
@@ -42,7 +42,7 @@ export function usePolling<T>(
   inputs: readonly unknown[],
   read: () => Promise<T>,
   onFound: (found: T) => boolean,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
   everyMs = EVERY_MS,
 ): void {
   useEffect(() => {
@@ -57,12 +57,12 @@ export function usePolling<T>(
           if (isOver) return;
           const tookMs = performance.now() - began;
           againMs = onFound(found) ? Math.max(everyMs, tookMs / MAX_SHARE) : Math.min(everyMs, EMPTY_MS);
-          onAnswer(undefined);
+          onSettled(undefined);
         }
       } catch (error) {
         if (isOver) return;
         againMs = RETRY_S * 1000;
-        onAnswer(error instanceof ApiError ? error : new ApiError('refused', String(error)));
+        onSettled(error instanceof ApiError ? error : new ApiError('refused', String(error)));
       }
       timer = setTimeout(look, againMs);
     };

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Annotation, Api } from '../api/api';
 import { byNature } from '../view/natural-order';
 import { type Span, spanOf, type TimeRange } from '../view/time-range';
-import { type OnAnswer, usePolling } from './polling';
+import { type OnSettled, usePolling } from './polling';
 import type { ShownSource } from './use-source';
 
 /** The annotations of a source's services within a range, oldest first. */
@@ -10,7 +10,7 @@ export function useAnnotations(
   api: Api,
   source: ShownSource | undefined,
   range: TimeRange,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): readonly Annotation[] {
   const [found, setFound] = useState<readonly Annotation[]>(NONE);
   const services = servicesOf(source);
@@ -27,7 +27,7 @@ export function useAnnotations(
       return true;
     },
     // If reading annotations is refused, graphs are shown without them.
-    (error) => error?.kind !== 'refused' && onAnswer(error),
+    (error) => error?.kind !== 'refused' && onSettled(error),
   );
   return found;
 }

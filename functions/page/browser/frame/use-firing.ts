@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ALERTMANAGER_PATH, type Api } from '../api/api';
-import { type OnAnswer, usePolling } from './polling';
+import { type OnSettled, usePolling } from './polling';
 
 /**
  * Returns the number of alerts: those of rules that are firing and not silenced, and those of monitors and checks that
@@ -8,7 +8,7 @@ import { type OnAnswer, usePolling } from './polling';
  *
  * @param change a new value causes another read
  */
-export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number | undefined {
+export function useFiring(api: Api, change: number, onSettled: OnSettled): number | undefined {
   const [count, setCount] = useState<number>();
   usePolling(
     [api, change],
@@ -23,7 +23,7 @@ export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number 
       return true;
     },
     // If a request is refused, the page is shown without the count.
-    (error) => error?.kind !== 'refused' && onAnswer(error),
+    (error) => error?.kind !== 'refused' && onSettled(error),
   );
   return count;
 }

@@ -8,7 +8,7 @@ import type { FamilyMetadata } from '../graphs/metadata';
 import { hostLabel, sharedNames } from '../side/host-text';
 import { type Labels, parseLabels } from '../view/labels-text';
 import type { SourceRef } from '../view/view-state';
-import { type OnAnswer, usePolling } from './polling';
+import { type OnSettled, usePolling } from './polling';
 
 /** The metrics from which a source's graphs are made. */
 interface Found {
@@ -31,7 +31,7 @@ export function useGraphs(
   source: SourceRef | undefined,
   hosts: readonly Host[],
   definitions: readonly GraphDefinition[],
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): readonly Graph[] | undefined {
   const [found, setFound] = useState<Found>();
   const members = useMemo(
@@ -49,7 +49,7 @@ export function useGraphs(
     (error) => {
       // The address names a source that does not exist. The page says so.
       if (error?.kind === 'refused') setFound({ of, ...NOTHING });
-      onAnswer(error);
+      onSettled(error);
     },
     members.length > 0 ? HOSTS_EVERY_MS : undefined,
   );

@@ -3,7 +3,7 @@ import type { Api, Host } from '../api/api';
 import { hostLabel, hostName, sharedNames } from '../side/host-text';
 import type { SourceRef } from '../view/view-state';
 import type { Lists } from './lists';
-import { type OnAnswer, usePolling } from './polling';
+import { type OnSettled, usePolling } from './polling';
 import { membersOf } from './use-graphs';
 
 /** The source that the page shows, with the known facts about it. */
@@ -24,7 +24,7 @@ export function useSource(
   api: Api,
   ref: SourceRef | undefined,
   lists: Lists | undefined,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): ShownSource | undefined {
   const [unlisted, setUnlisted] = useState<{ readonly id: string; readonly host: Host | undefined }>();
   const listed = ref?.kind === 'host' ? lists?.hosts.find(({ id }) => id === ref.id) : undefined;
@@ -36,7 +36,7 @@ export function useSource(
       setUnlisted(found);
       return found?.host !== undefined;
     },
-    onAnswer,
+    onSettled,
   );
   const shared = useMemo(() => sharedNames(lists?.hosts ?? []), [lists?.hosts]);
   if (ref === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { View, ViewState } from '../view/view-state';
 import { Graphs } from './graphs';
 import { lazyView } from './lazy-view';
 import type { Lists } from './lists';
-import type { OnAnswer } from './polling';
+import type { OnSettled } from './polling';
 import { StatusPage } from './status';
 import type { ChangeView } from './use-view-state';
 
@@ -21,7 +21,7 @@ export interface ViewProps {
   /** Reads the lists again, after a change. */
   readonly onListsChanged: () => void;
   readonly onChange: ChangeView;
-  readonly onAnswer: OnAnswer;
+  readonly onSettled: OnSettled;
 }
 
 /**

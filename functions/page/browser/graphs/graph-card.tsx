@@ -105,7 +105,7 @@ function StoredGraph(props: GraphCardProps) {
           {props.showsTiers && (
             <>
               <TierStrip tiers={reading?.tiers ?? NO_TIERS} span={span} utc={utc} axis={axis} />
-              <p class="note">{answerText(reading, stepFor(span))}</p>
+              <p class="note">{summaryOf(reading, stepFor(span))}</p>
             </>
           )}
         </>
@@ -131,10 +131,10 @@ function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; read
   );
 }
 
-function answerText(reading: Reading | undefined, stepS: number | undefined): string {
-  const answered = reading === undefined ? 'reading' : `answered in ${reading.durationMs.toFixed(0)} ms`;
+function summaryOf(reading: Reading | undefined, stepS: number | undefined): string {
+  const duration = reading === undefined ? 'reading' : `answered in ${reading.durationMs.toFixed(0)} ms`;
   const samples = stepS === undefined ? 'samples as stored' : `means of ${formatDuration(stepS * 1000)}`;
-  return `${answered}, ${samples}`;
+  return `${duration}, ${samples}`;
 }
 
 /** Whether an element is in or near the visible area. The page only reads data of such elements. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Api } from '../api/api';
-import { type GraphAnswer, type LabelMap, readGraph, seriesText, shortTexts } from '../api/promql-answers';
+import { type GraphResult, type LabelMap, readGraph, seriesText, shortTexts } from '../api/promql-results';
 import { counted, formatDuration } from '../view/format';
 import type { DrawnAnnotation } from './chart';
 import { drawingOf, MAX_LINES } from './drawing';
@@ -111,15 +111,15 @@ export function QueryGraph(props: QueryGraphProps) {
 
 function graphWith(
   { name, title, unit, loneLabel }: QueryGraphProps,
-  answer: GraphAnswer | undefined,
+  result: GraphResult | undefined,
 ): Graph {
-  const series = drawnSeries(answer);
+  const series = drawnSeries(result);
   const labels = series.length === 1 && loneLabel !== undefined ? [loneLabel] : shortTexts(series);
   const lines = series.map((each, i) => {
-    const id = idOf(answer!, i);
+    const id = idOf(result!, i);
     return {
       id,
-      label: answer!.names[i] ?? labels[i]!,
+      label: result!.names[i] ?? labels[i]!,
       isStacked: false,
       source: NO_SOURCE,
       metric: seriesText(each),
@@ -128,13 +128,13 @@ function graphWith(
   return { name, title, unit, lines, path: [name] };
 }
 
-function drawnSeries(answer: GraphAnswer | undefined): readonly LabelMap[] {
-  return (answer?.series ?? []).slice(0, MAX_LINES);
+function drawnSeries(result: GraphResult | undefined): readonly LabelMap[] {
+  return (result?.series ?? []).slice(0, MAX_LINES);
 }
 
 const NO_SOURCE = { kind: 'labels', id: '' } as const;
 
-function idOf({ series, names }: GraphAnswer, at: number): string {
+function idOf({ series, names }: GraphResult, at: number): string {
   const name = names[at];
   // Add the labels if two series have the same name.
   return name === undefined || names.indexOf(name) !== names.lastIndexOf(name)
@@ -143,15 +143,15 @@ function idOf({ series, names }: GraphAnswer, at: number): string {
 }
 
 /** Returns the values of the drawn series. */
-function drawnOf({ data: { times, values } }: GraphAnswer): GraphAnswer['data'] {
+function drawnOf({ data: { times, values } }: GraphResult): GraphResult['data'] {
   return { times, values: values.slice(0, MAX_LINES) };
 }
 
 /** Returns the earlier values of the drawn series, in the same order. */
-function sameSeries(answer: GraphAnswer, earlier: GraphAnswer): GraphAnswer['data'] {
+function sameSeries(result: GraphResult, earlier: GraphResult): GraphResult['data'] {
   const { times, values } = earlier.data;
   const rows = new Map(earlier.series.map((_, i) => [idOf(earlier, i), values[i]!]));
   const none: readonly null[] = times.map(() => null);
-  const shown = answer.series.slice(0, MAX_LINES);
-  return { times, values: shown.map((_, i) => rows.get(idOf(answer, i)) ?? none) };
+  const shown = result.series.slice(0, MAX_LINES);
+  return { times, values: shown.map((_, i) => rows.get(idOf(result, i)) ?? none) };
 }

@@ -19,7 +19,7 @@ export interface ReadingProps {
   readonly compareS: number | undefined;
   /** Number of times that the server has become reachable again. Each time, reads in progress are abandoned. */
   readonly returns: number;
-  readonly onAnswer: (error: ApiError | undefined) => void;
+  readonly onSettled: (error: ApiError | undefined) => void;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface ReadingProps {
  * @param read reads the subject for a span
  */
 export function useReading<T>(
-  { range, span, compareS, returns, onAnswer }: ReadingProps,
+  { range, span, compareS, returns, onSettled }: ReadingProps,
   subject: unknown,
   read: (span: Span, signal: AbortSignal) => Promise<T>,
   isWanted: boolean,
@@ -55,7 +55,7 @@ export function useReading<T>(
       ([reading, earlier]) => {
         if (!landed()) return;
         setState(earlier === undefined ? { reading } : { reading, earlier });
-        onAnswer(undefined);
+        onSettled(undefined);
       },
       (reason: Error) => {
         if (!landed()) return;
@@ -64,7 +64,7 @@ export function useReading<T>(
         // Do not retry a rejected request: it would be rejected again.
         if (!(reason instanceof ApiError && reason.kind === 'refused'))
           setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
-        onAnswer(reason instanceof ApiError ? reason : undefined);
+        onSettled(reason instanceof ApiError ? reason : undefined);
       },
     );
   }, [isWanted, what, span, attempt]);

@@ -1,4 +1,4 @@
-import type { LabelMap } from '../api/promql-answers';
+import type { LabelMap } from '../api/promql-results';
 import { durationText } from '../view/time-range';
 import type { Unit } from './graphs';
 import { describedBy, type Metadata, unitOf } from './metadata';

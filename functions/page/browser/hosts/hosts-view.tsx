@@ -25,16 +25,16 @@ const CLOCK_S = 15;
 
 /** Lists the hosts. A user with a key that may write changes their status or retires them here. */
 export function HostsView(props: ViewProps) {
-  const { api, state, lists, onAnswer, onChange, onListsChanged } = props;
+  const { api, state, lists, onSettled, onChange, onListsChanged } = props;
   const { filters } = state;
   const [problem, setProblem] = useState<string>();
-  const answered: ViewProps['onAnswer'] = (error) => {
+  const noteSettled: ViewProps['onSettled'] = (error) => {
     setProblem(error?.message);
-    if (error?.kind !== 'refused') onAnswer(error);
+    if (error?.kind !== 'refused') onSettled(error);
   };
   const hosts = lists?.hosts;
-  const seen = useLastSeen(api, hosts, answered);
-  const alertCounts = countedBy(useOpenAlerts(api, answered) ?? [], 'hostId');
+  const seen = useLastSeen(api, hosts, noteSettled);
+  const alertCounts = countedBy(useOpenAlerts(api, noteSettled) ?? [], 'hostId');
   const nowS = useNow(CLOCK_S);
   const filter = (name: string, value: string) =>
     onChange({ filters: filtersWith(filters, name, value) }, { replace: true });

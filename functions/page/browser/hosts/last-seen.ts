@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Api, Host } from '../api/api';
-import type { Result } from '../api/promql-answers';
-import { type OnAnswer, usePolling } from '../frame/polling';
+import type { Result } from '../api/promql-results';
+import { type OnSettled, usePolling } from '../frame/polling';
 
 /** Nearly every agent posts one of these metrics. */
 const USUAL_METRICS = 'loadavg5|processor_queue_length';
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 20_000;
 export function useLastSeen(
   api: Api,
   hosts: readonly Host[] | undefined,
-  onAnswer: OnAnswer,
+  onSettled: OnSettled,
 ): ReadonlyMap<string, number> | undefined {
   const [seen, setSeen] = useState<ReadonlyMap<string, number>>();
   const ids = hosts?.map(({ id }) => id).join();
@@ -37,7 +37,7 @@ export function useLastSeen(
       setSeen(found);
       return found !== undefined;
     },
-    onAnswer,
+    onSettled,
     EVERY_MS,
   );
   return seen;

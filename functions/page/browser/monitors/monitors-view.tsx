@@ -24,17 +24,17 @@ import { Preview } from './preview';
 
 /** Lists monitors and settings of alert groups, or edits one. */
 export function MonitorsView(props: ViewProps) {
-  const { api, state, lists, onAnswer, onChange } = props;
+  const { api, state, lists, onSettled, onChange } = props;
   const [changes, setChanges] = useState(0);
   const [problem, setProblem] = useState<string>();
-  const answered: ViewProps['onAnswer'] = (error) => {
+  const noteSettled: ViewProps['onSettled'] = (error) => {
     setProblem(error?.message);
-    if (error?.kind !== 'refused') onAnswer(error);
+    if (error?.kind !== 'refused') onSettled(error);
   };
-  const monitors = useObjects(api, 'monitors', changes, answered);
-  const settings = useObjects(api, 'alertGroupSettings', changes, answered);
-  const services = useServices(api, answered);
-  const alerts = useOpenAlerts(api, answered) ?? [];
+  const monitors = useObjects(api, 'monitors', changes, noteSettled);
+  const settings = useObjects(api, 'alertGroupSettings', changes, noteSettled);
+  const services = useServices(api, noteSettled);
+  const alerts = useOpenAlerts(api, noteSettled) ?? [];
   const isRead = monitors !== undefined && settings !== undefined;
   const onDone = () => {
     setChanges((count) => count + 1);

@@ -6,7 +6,7 @@ import type {
 } from '../../../../shared/monitors/monitor-preview';
 import type { Api, Host } from '../api/api';
 import { previewMonitor } from '../api/monitoring';
-import { seriesText } from '../api/promql-answers';
+import { seriesText } from '../api/promql-results';
 import type { Draft } from '../forms/fields';
 import { drawingOf } from '../graphs/drawing';
 import { GraphPanel } from '../graphs/graph-panel';

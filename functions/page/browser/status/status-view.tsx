@@ -10,14 +10,14 @@ import { ColdStage, HotStage, StreamStage, WarmStage } from './stages';
 export interface StatusViewProps {
   readonly api: Api;
   readonly utc: boolean;
-  readonly onAnswer: (error: ApiError | undefined) => void;
+  readonly onSettled: (error: ApiError | undefined) => void;
 }
 
 const EVERY_MS = 5_000;
 
 /** Shows where data is between the stream and the archive, and whether each stage is on time. */
-export function StatusView({ api, utc, onAnswer }: StatusViewProps) {
-  const { status, history, problem } = useStatus(api, onAnswer);
+export function StatusView({ api, utc, onSettled }: StatusViewProps) {
+  const { status, history, problem } = useStatus(api, onSettled);
   if (status === undefined)
     return (
       <section class="status" aria-busy={problem === undefined}>
@@ -49,7 +49,7 @@ const histories = new WeakMap<Api, History>();
 /** Reads the status every few seconds while the page is visible. Also returns why the last read failed. */
 function useStatus(
   api: Api,
-  onAnswer: StatusViewProps['onAnswer'],
+  onSettled: StatusViewProps['onSettled'],
 ): {
   readonly status: Status | undefined;
   readonly history: History;
@@ -69,11 +69,11 @@ function useStatus(
           setStatus(seen);
         }
         setProblem(undefined);
-        onAnswer(undefined);
+        onSettled(undefined);
       } catch (error) {
         if (isOver) return;
         setProblem((error as Error).message);
-        onAnswer(error instanceof ApiError ? error : undefined);
+        onSettled(error instanceof ApiError ? error : undefined);
       }
       timer = setTimeout(look, EVERY_MS);
     };

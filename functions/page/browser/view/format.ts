@@ -48,7 +48,7 @@ export function symbolOf(unit: Unit): string {
 }
 
 /** If values differ by at least this share, three or four digits suffice to distinguish them. */
-const TOLD_APART = 1e-3;
+const DISTINCT = 1e-3;
 /**
  * Number of digits to which sums of float64 numbers are exact. Values that differ only in later digits are
  * shown as equal.
@@ -69,7 +69,7 @@ const MOST_DIGITS = 6;
 export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_INFINITY): string {
   const size = Math.abs(value);
   if (size === 0) return `0${symbolOf(unit)}`;
-  if (spread > 0 && spread / 100 < size * TOLD_APART) {
+  if (spread > 0 && spread / 100 < size * DISTINCT) {
     const count = Math.ceil(Math.log10(size / spread)) + 3;
     if (count > 4 && count <= SURE_DIGITS) {
       const isFull = SCALES[unit].base === 1000 && count > MOST_DIGITS;

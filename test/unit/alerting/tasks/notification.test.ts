@@ -1,7 +1,7 @@
 import type { Alert } from '../../../../shared/alerting/rules/alert-state';
 import {
   type ReportedAlert,
-  type Telling,
+  type NotificationPolicy,
   transitionsOf,
 } from '../../../../shared/alerting/tasks/notification';
 import { type Labels, labelsOf } from '../../../../shared/model/labels';
@@ -70,7 +70,7 @@ test('a transition that is found twice has one id', () => {
 });
 
 describe('while an alert is silenced', () => {
-  const silenced: Telling = { isSilenced: () => true, repeatsMs: [60_000] };
+  const silenced: NotificationPolicy = { isSilenced: () => true, repeatsMs: [60_000] };
 
   test('receivers are not notified; once the silence has ended, they are notified of the present state', () => {
     const during = transitionsOf(rule, [], [alert({})], { tickMs: 6_000 }, silenced);
@@ -103,13 +103,13 @@ describe('an alert that keeps firing', () => {
   const MINUTE_MS = 60_000;
   const firing = [alert({})];
   const at = (minute: number) => 2_000 + minute * MINUTE_MS;
-  const repeatsAt = (tick: number, before: number, telling: Partial<Telling> = {}) =>
+  const repeatsAt = (tick: number, before: number, policy: Partial<NotificationPolicy> = {}) =>
     transitionsOf(
       rule,
       [told],
       firing,
       { tickMs: at(tick), beforeMs: at(before) },
-      { isSilenced: () => false, repeatsMs: [MINUTE_MS, 5 * MINUTE_MS], ...telling },
+      { isSilenced: () => false, repeatsMs: [MINUTE_MS, 5 * MINUTE_MS], ...policy },
     ).notifications;
 
   test.each([

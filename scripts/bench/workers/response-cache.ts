@@ -7,7 +7,7 @@
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type itemBytes, readUnitsOf } from '../../../shared/platform/units';
-import { forward, type WholeAnswer, wholeRequest } from '../../local/forward';
+import { forward, type WholeResponse, wholeRequest } from '../../local/forward';
 import { serve } from '../frame/serve';
 
 /** Request from the benchmark. */
@@ -23,7 +23,7 @@ export interface Passed {
 const target = new URL(process.argv[2]!);
 const agent = new Agent({ keepAlive: true });
 /** Cached answers by request; undefined while the cache is off. */
-let kept: Map<string, WholeAnswer> | undefined;
+let kept: Map<string, WholeResponse> | undefined;
 
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 
@@ -31,18 +31,18 @@ const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 let readUnits = 0;
 
 const server = createServer(async (request, response) => {
-  const asked = await wholeRequest(request);
-  const { method, path, headers, body } = asked;
+  const whole = await wholeRequest(request);
+  const { method, path, headers, body } = whole;
   const operation = String(headers['x-amz-target'] ?? method);
   const key = `${operation} ${path} ${headers.range ?? ''} ${body.toString('latin1')}`;
   const keeps = READS.test(operation) ? kept : undefined;
-  const answer = keeps?.get(key) ?? (await forward(asked, target, agent));
-  if (answer.status < 300) {
-    keeps?.set(key, answer);
-    if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(body, answer.body);
+  const reply = keeps?.get(key) ?? (await forward(whole, target, agent));
+  if (reply.status < 300) {
+    keeps?.set(key, reply);
+    if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(body, reply.body);
   }
-  response.writeHead(answer.status, answer.headers);
-  response.end(answer.body);
+  response.writeHead(reply.status, reply.headers);
+  response.end(reply.body);
 });
 
 /** Returns the read units of an answer, all of which are consistent reads. */
@@ -50,11 +50,11 @@ function unitsOf(input: Buffer, output: Buffer): number {
   const { RequestItems = {} } = JSON.parse(input.toString()) as {
     readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly unknown[] }>>;
   };
-  const { Responses, ...answer } = JSON.parse(output.toString()) as Parameters<typeof readUnitsOf>[1] & {
+  const { Responses, ...reply } = JSON.parse(output.toString()) as Parameters<typeof readUnitsOf>[1] & {
     readonly Responses?: Readonly<Record<string, Parameters<typeof itemBytes>[0][]>>;
   };
-  const units = (of: typeof answer) => readUnitsOf({ ConsistentRead: true }, of);
-  if (Responses === undefined) return units(answer);
+  const units = (of: typeof reply) => readUnitsOf({ ConsistentRead: true }, of);
+  if (Responses === undefined) return units(reply);
   const items = Object.values(Responses).flat();
   const keys = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
   // A key without an item also costs one unit.

@@ -19,14 +19,14 @@ export type Result =
 
 type Row<T, Field extends string> = { readonly metric: LabelMap } & Readonly<Record<Field, T>>;
 
-interface Answered {
+interface QueryResult {
   readonly tiers: readonly TierShare[];
   readonly warnings: readonly string[];
   readonly durationMs: number;
 }
 
 /** Series over time. */
-export interface GraphAnswer extends Answered {
+export interface GraphResult extends QueryResult {
   readonly series: readonly LabelMap[];
   /** For each series, the name that its query gives it; undefined if it is named by its labels. */
   readonly names: readonly (string | undefined)[];
@@ -35,7 +35,7 @@ export interface GraphAnswer extends Answered {
 }
 
 /** Values at a single time. */
-export interface TableAnswer extends Answered {
+export interface TableResult extends QueryResult {
   /** The time of the values, in seconds since epoch. */
   readonly atS: number;
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
@@ -61,28 +61,28 @@ export async function readGraph(
   queriesAt: (stepS: number) => readonly DrawnQuery[],
   span: Span,
   signal: AbortSignal,
-): Promise<GraphAnswer> {
+): Promise<GraphResult> {
   const stepS = resolutionFor(span);
   const [startS, endS] = [Math.ceil(span.fromS / stepS) * stepS, Math.floor(span.toS / stepS) * stepS];
-  const answers = await Promise.all(
+  const results = await Promise.all(
     queriesAt(stepS).map(async ({ query, label }) => {
       const fields = { query, start: String(startS), end: String(endS), step: String(stepS) };
-      const { data, ...answered } = await api.prometheus<Result>('query_range', fields, signal);
+      const { data, ...rest } = await api.prometheus<Result>('query_range', fields, signal);
       const graph = graphOf(data, startS, endS, stepS);
       return {
-        ...answered,
+        ...rest,
         ...graph,
         names: graph.series.map((labels) => (typeof label === 'function' ? label(labels) : label)),
       };
     }),
   );
   return {
-    series: answers.flatMap(({ series }) => series),
-    names: answers.flatMap(({ names }) => names),
-    data: { times: answers[0]!.data.times, values: answers.flatMap(({ data }) => data.values) },
-    tiers: addedTiers(answers.map(({ tiers }) => tiers)),
-    warnings: [...new Set(answers.flatMap(({ warnings }) => warnings))],
-    durationMs: Math.max(...answers.map(({ durationMs }) => durationMs)),
+    series: results.flatMap(({ series }) => series),
+    names: results.flatMap(({ names }) => names),
+    data: { times: results[0]!.data.times, values: results.flatMap(({ data }) => data.values) },
+    tiers: addedTiers(results.map(({ tiers }) => tiers)),
+    warnings: [...new Set(results.flatMap(({ warnings }) => warnings))],
+    durationMs: Math.max(...results.map(({ durationMs }) => durationMs)),
     stepS,
   };
 }
@@ -93,13 +93,9 @@ export async function readTable(
   query: string,
   span: Span,
   signal: AbortSignal,
-): Promise<TableAnswer> {
-  const { data, ...answered } = await api.prometheus<Result>(
-    'query',
-    { query, time: String(span.toS) },
-    signal,
-  );
-  return { ...answered, atS: span.toS, rows: rowsOf(data) };
+): Promise<TableResult> {
+  const { data, ...rest } = await api.prometheus<Result>('query', { query, time: String(span.toS) }, signal);
+  return { ...rest, atS: span.toS, rows: rowsOf(data) };
 }
 
 /** Assigns a matrix's values to its steps. A step without a value, or with a value that cannot be drawn, is null. */
@@ -108,7 +104,7 @@ export function graphOf(
   startS: number,
   endS: number,
   stepS: number,
-): Pick<GraphAnswer, 'series' | 'data'> {
+): Pick<GraphResult, 'series' | 'data'> {
   const matrix = result.resultType === 'matrix' ? result.result : [];
   const count = Math.max(0, Math.floor((endS - startS) / stepS) + 1);
   const times = Array.from({ length: count }, (_, i) => startS + i * stepS);
@@ -124,7 +120,7 @@ export function graphOf(
 }
 
 /** Returns the rows of a table, in descending order of values. */
-export function rowsOf(result: Result): TableAnswer['rows'] {
+export function rowsOf(result: Result): TableResult['rows'] {
   switch (result.resultType) {
     case 'vector':
       return result.result
