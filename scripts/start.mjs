@@ -11,7 +11,7 @@ const bin = join(scripts, '..', 'node_modules', '.bin');
 const args = process.argv.slice(2);
 
 const parsed = parseStartOptions(args);
-if ('answer' in parsed) console.log(parsed.output);
+if ('output' in parsed) console.log(parsed.output);
 else if ('error' in parsed) {
   console.error(`start: ${parsed.error}`);
   process.exitCode = 1;

@@ -73,7 +73,7 @@ function checkNames(settings: Readonly<Record<string, string>>): void {
 
 async function main(): Promise<void> {
   const parsed = parseStartOptions(process.argv.slice(2));
-  if ('answer' in parsed) console.log(parsed.output);
+  if ('output' in parsed) console.log(parsed.output);
   else if ('error' in parsed) throw new Problem(parsed.error);
   else await start(parsed.options);
 }

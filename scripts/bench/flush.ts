@@ -70,7 +70,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
     const task: FlushTask = { drain: true, before, lane: 0, lanes: 1 };
-    const { samples, windows, bytes, calls, ...flushed } = await flusher.ask<Flushed>(task);
+    const { samples, windows, bytes, calls, ...flushed } = await flusher.request<Flushed>(task);
     const perMillion = (total: number) => (total * 1e6) / samples;
     const cpu = {
       flusher: perMillion(flushed.cpuMs) / 1000,

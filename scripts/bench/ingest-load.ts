@@ -45,12 +45,12 @@ export function makeMinute(
   timeMs: number,
   isWarmUp = false,
 ): Promise<object> {
-  return worker.ask({ make: [minute, timeMs, isWarmUp] });
+  return worker.request({ make: [minute, timeMs, isWarmUp] });
 }
 
 /** Posts the minute generated last. */
 export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
-  return worker.ask<Round>({ run: way });
+  return worker.request<Round>({ run: way });
 }
 
 /**

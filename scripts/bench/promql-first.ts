@@ -17,10 +17,10 @@ const QUERIES: readonly FirstQuery[] = [
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
 /**
- * Number of new instances whose first query is measured. Rounds are counted on one more instance, with delayed answers.
+ * Number of new instances whose first query is measured. Rounds are counted on one more instance, with delayed responses.
  */
 const INSTANCES = 3;
-/** Delay of answers in ms. It is longer than the work that an instance does between two answers of a round. */
+/** Delay of responses in ms. It is longer than the work that an instance does between two responses of a round. */
 const HOLD_MS = 1_000;
 
 /**

@@ -35,8 +35,8 @@ export const promql = bench({
     'Evaluates PromQL over sources scraped every 15 s: the last hour in memory, the hour before in DynamoDB.',
   notes:
     'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
-    'Stubbed: API Gateway and Lambda. Times are medians over loopback from request to answer, without the time that the query waited\n' +
-    'for the stand-in for AWS. Times of Prometheus are medians over loopback from request to answer.',
+    'Stubbed: API Gateway and Lambda. Times are medians over loopback from request to response, without the time that the query waited\n' +
+    'for the stand-in for AWS. Times of Prometheus are medians over loopback from request to response.',
   options: {
     sources: count('sources, one x_total and ten y_total each', 1000),
     seconds: number('how long each query is measured', 5),

@@ -8,21 +8,21 @@ import type { Frame } from './frame/frame';
 import { quantile } from './frame/quantile';
 import type { Stores } from './frame/stores';
 import { Worker } from './frame/worker';
-import type { Keeping, Passed } from './workers/kept-answers';
-import type { QueryCost, Order, Spent } from './workers/query';
+import type { Order, QueryCost, Spent } from './workers/query';
+import type { Keeping, Passed } from './workers/response-cache';
 
 /**
  * Warm-up of an instance, in number of queries and in ms. During it, the instance opens connections and compiles code.
  */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** Number of queries to measure while repeated reads of stores are answered from a cache (kept-answers.ts). */
+/** Number of queries to measure while repeated reads of stores are answered from a cache (response-cache.ts). */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
 /** Minimum number of queries to measure over all instances, and the time after which fewer suffice. */
 const LEAST_MEASURED = 200;
 const MOST_MEASURED_MS = 15_000;
-/** Delay of answers while rounds are counted. It is far longer than any other step. */
+/** Delay of responses while rounds are counted. It is far longer than any other step. */
 export const HOLD_MS = 100;
 
 export interface Timing {
@@ -30,7 +30,7 @@ export interface Timing {
   /** Mean time between two queries of a client, in ms. */
   readonly pauseMs: number;
   /**
-   * Delay of each store's answer during the measurement, in ms.
+   * Delay of each store's response during the measurement, in ms.
    *
    * @default 0
    */
@@ -61,7 +61,7 @@ export class QueryInstances {
   /** Starts the instances. They end with the run. */
   static async start(frame: Frame, { environment }: Stores, clients: number): Promise<QueryInstances> {
     const args = [environment.AWS_ENDPOINT_URL!];
-    const keeper = await Worker.start<{ port: number }>(frame, 'kept-answers', { env: process.env, args });
+    const keeper = await Worker.start<{ port: number }>(frame, 'response-cache', { env: process.env, args });
     const env = {
       ...environment,
       AWS_ENDPOINT_URL: `http://127.0.0.1:${keeper.ready.port}`,
@@ -140,7 +140,7 @@ export class QueryInstances {
       /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
       cpuMs: rounded(cpuMs),
       /**
-       * CPU time while a cache answers repeated reads of DynamoDB and S3 (kept-answers.ts). Without the cache, an
+       * CPU time while a cache answers repeated reads of DynamoDB and S3 (response-cache.ts). Without the cache, an
        * instance waits 20 ms or more for a read while the stand-in for AWS uses the same cores, and the same work takes
        * more CPU time.
        */
@@ -148,13 +148,13 @@ export class QueryInstances {
       /** Number of sequential round trips to stores in a query. */
       rounds,
       requests: rounded(mean('requests')),
-      /** Total size of the requests to stores and of their answers, in bytes. */
+      /** Total size of the requests to stores and of their responses, in bytes. */
       bytes: Math.round(mean('bytes')),
       emulatorMs: rounded(mean('emulatorMs')),
     };
   }
 
-  /** Returns the instances' CPU per answer during some work. */
+  /** Returns the instances' CPU per query during some work. */
   private async spent(
     work: () => Promise<readonly MeasuredQuery[]>,
   ): Promise<{ readonly cpuMs: number; readonly queries: readonly MeasuredQuery[] }> {
@@ -178,7 +178,7 @@ export class QueryInstances {
     return queries;
   }
 
-  /** Returns the number of a query's rounds: its duration as a multiple of the delay of answers. */
+  /** Returns the number of a query's rounds: its duration as a multiple of the delay of responses. */
   private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
     const [instance] = this.instances as [Instance];
     const least = async () => {
@@ -200,7 +200,7 @@ export class QueryInstances {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
-    // Reject an empty answer, which would look fast.
+    // Reject an empty response, which would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
     const cost = JSON.parse(response.headers[COST_HEADER] as string) as QueryCost;

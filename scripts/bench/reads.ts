@@ -23,13 +23,13 @@ export const query = bench({
   notes:
     'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB and S3 (ministack).\n' +
     'Stubbed: API Gateway and Lambda are a plain HTTP server in each instance; an instance answers one request at a time, as\n' +
-    'in Lambda. Times are measured over loopback from request to answer, without the time that the query waited for the\n' +
-    'stand-in for AWS (emulator). Rounds are consecutive waits for stores: the delay of the query when each answer of a store\n' +
-    `is delayed by ${HOLD_MS} ms, divided by that. Bytes are those of requests to stores and of their answers.`,
+    'in Lambda. Times are measured over loopback from request to response, without the time that the query waited for the\n' +
+    'stand-in for AWS (emulator). Rounds are consecutive waits for stores: the delay of the query when each response of a store\n' +
+    `is delayed by ${HOLD_MS} ms, divided by that. Bytes are those of requests to stores and of their responses.`,
   options: {
     hosts: count('hosts to read, 100 metrics each', 8),
     clients: count(
-      'clients that each send their next query after an answer; also the number of query instances',
+      'clients that each send their next query after a response; also the number of query instances',
       8,
     ),
     pause: {
@@ -62,7 +62,7 @@ const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
 const COLD_DAYS = 459;
 /**
  * PromQL over the counters of all hosts, with windows as long as the step. Each is aggregated: 100 series of 90 days by
- * the hour exceed the size of an answer.
+ * the hour exceed the size of a response.
  */
 const COUNTER_QUERIES = {
   rate: 'max(rate(x_total[W]))',
@@ -84,7 +84,7 @@ export const history = bench({
     days: count('days in the archive', COLD_DAYS),
     counters: flag('the series are counters; measure PromQL over all of them, by the hour and by the day'),
     seconds: number('how long each kind of query is measured', 3),
-    hold: number('delay of each answer of a store, ms', 0),
+    hold: number('delay of each response of a store, ms', 0),
     only: texts(
       '<query-range,...>',
       'only these kinds of query, such as series-24h,series-30d; the data stays the same',
@@ -103,7 +103,7 @@ export const history = bench({
       const { toMs } = data.ranges.hot;
       const graphs = QUERIES.flatMap((query) =>
         RANGES.map((range) => {
-          // An answer may have at most 100,000 values.
+          // A response may have at most 100,000 values.
           const stepS = query === 'host' && range === '90d' ? 3 * 3600 : STEPS[range];
           const span = { fromMs: toMs - parseDuration(range)!, toMs };
           return { kind: { query, range }, ...pathOf(data, query, span, stepS) };
@@ -127,7 +127,7 @@ interface ReadOptions {
   readonly seconds: number;
   /** Mean pause of a client between two queries, in ms. */
   readonly pause: number;
-  /** Delay of each store's answer, in ms. */
+  /** Delay of each store's response, in ms. */
   readonly hold?: number;
   readonly cpuProf: string | undefined;
 }

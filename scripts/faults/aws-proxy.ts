@@ -14,7 +14,7 @@ export interface AwsTargets {
   readonly lambda: URL;
 }
 
-/** A proxy between one function's process and AWS. The proxy sees complete requests and answers. */
+/** A proxy between one function's process and AWS. The proxy sees complete requests and responses. */
 export class AwsProxy {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly server: Server;
@@ -61,8 +61,8 @@ export class AwsProxy {
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
       return void outgoing.destroy();
-    const response = await (fault?.kind === 'answer'
-      ? fault.response(request, (request) => this.forward(request))
+    const response = await (fault?.kind === 'respond'
+      ? fault.respond(request, (request) => this.forward(request))
       : this.forward(request));
     if (fault?.kind === 'lose-reply') return void outgoing.destroy();
     if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { WholeResponse, WholeRequest } from '../local/forward';
+import type { WholeRequest, WholeResponse } from '../local/forward';
 
 /** A function's call to a store, as seen by the proxy. */
 export interface Call {
@@ -14,7 +14,7 @@ export interface Call {
 
 /**
  * When a fault acts: before the store receives the call, or after the store has answered but before the
- * function receives the answer.
+ * function receives the response.
  */
 export type Phase = 'before' | 'after';
 
@@ -25,14 +25,14 @@ export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
   /** Answers a call to AWS in place of the service, which may be asked with another request. */
   | {
-      readonly kind: 'answer';
+      readonly kind: 'respond';
       readonly respond: (
         request: WholeRequest,
         forward: (request: WholeRequest) => Promise<WholeResponse>,
       ) => Promise<WholeResponse>;
     }
   /**
-   * Runs `act` on the calling process while it waits. If `act` returns true, the call or its answer is then
+   * Runs `act` on the calling process while it waits. If `act` returns true, the call or its response is then
    * forwarded.
    */
   | {

@@ -33,7 +33,7 @@ export const FREEDOMS = list as readonly Freedom[];
 export type FreedomName =
   | 'throttled'
   | 'failed inside'
-  | 'answer lost'
+  | 'response lost'
   | 'slow'
   | 'records refused'
   | 'query ends early'

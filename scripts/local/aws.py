@@ -21,7 +21,7 @@ uvicorn with httptools serves HTTP in place of Hypercorn, and key_conditions.py 
 Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the service's model, its limits
 and the policies of the role of its function (contract.py). The session token of a call is the function's name.
 
-Freedoms. ministack is kinder than AWS has to be. With FREEDOMS_SEED, it throttles, fails, loses answers and returns parts of answers
+Freedoms. ministack is kinder than AWS has to be. With FREEDOMS_SEED, it throttles, fails, loses responses and returns parts of responses
 (freedoms.py).
 """
 
@@ -153,10 +153,10 @@ def ends_with_the_shard(get_records):
         response = get_records(data)
         if not shard or CLOSED not in shard or response[0] != 200:
             return response
-        answer = json.loads(response[2])
-        if at["position"] + len(answer["Records"]) >= len(shard["records"]):
-            del answer["NextShardIterator"]
-        return kinesis.json_response(answer)
+        output = json.loads(response[2])
+        if at["position"] + len(output["Records"]) >= len(shard["records"]):
+            del output["NextShardIterator"]
+        return kinesis.json_response(output)
 
     return call
 

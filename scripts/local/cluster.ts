@@ -9,7 +9,7 @@ import { hotServerBinary } from './servers';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
-/** Time without an answer after which a node counts as failed, in ms. */
+/** Time without a response after which a node counts as failed, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
 const READY_MS = 120_000;
 /** Maximum number of keys moved by one MIGRATE. */

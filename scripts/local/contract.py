@@ -162,7 +162,7 @@ def noting_refusals(send, call, journal):
     """Records as a break whatever the stand-in itself refuses as invalid. It also validates calls against its stored data."""
     status = None
 
-    async def answer(message):
+    async def respond(message):
         nonlocal status
         if message["type"] == "http.response.start":
             status = message["status"]
@@ -172,7 +172,7 @@ def noting_refusals(send, call, journal):
                 journal.add_break(call, "refused", f"{code}: {text}")
         await send(message)
 
-    return answer
+    return respond
 
 
 def error_of(service, body):
@@ -181,8 +181,8 @@ def error_of(service, body):
         between = lambda tag: text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
         return between("Code"), between("Message")
     try:
-        answer = json.loads(text)
-        return str(answer.get("__type", "")).rpartition("#")[2], answer.get("message") or answer.get("Message") or ""
+        output = json.loads(text)
+        return str(output.get("__type", "")).rpartition("#")[2], output.get("message") or output.get("Message") or ""
     except ValueError:
         return "", ""
 

@@ -53,17 +53,17 @@ def forwards(app):
         server = aws_call and servers.get(aws_call.service)
         if not server:
             return await app(scope, receive, send)
-        answer = await asyncio.to_thread(ask, server, aws_call.service, scope, aws_call.body)
+        response = await asyncio.to_thread(ask, server, aws_call.service, scope, aws_call.body)
         headers = [
             (name.lower().encode("latin-1"), value.encode("latin-1"))
-            for name, value in answer.headers.items()
+            for name, value in response.headers.items()
             if name.lower() not in CONNECTION_HEADERS
         ]
         is_head = scope["method"] == "HEAD"
-        length = answer.headers.get("content-length") if is_head else str(len(answer.data))
+        length = response.headers.get("content-length") if is_head else str(len(response.data))
         if length is not None:
             headers.append((b"content-length", length.encode()))
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if is_head else answer.data})
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if is_head else response.data})
 
     return call

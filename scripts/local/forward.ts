@@ -49,11 +49,11 @@ export async function forward(
     headers: { ...forwarded(headers), host, 'content-length': body.length },
   });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // Keep the listener: a connection that breaks during the answer also reports its error to the request.
+    // Keep the listener: a connection that breaks during the response also reports its error to the request.
     sent.on('error', reject).on('response', resolve).end(body);
   });
   const whole = await buffer(response);
-  // In an answer to HEAD, the length is that of the body that a GET would return.
+  // In a response to HEAD, the length is that of the body that a GET would return.
   const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
   return {
     status: response.statusCode!,

@@ -202,17 +202,17 @@ def uses_freedoms(app):
             freedoms.changed.note(call)
         reading = READING.set(freedoms)
         try:
-            answer = await answer_of(app, scope, receive, call.body)
+            response = await response_of(app, scope, receive, call.body)
         finally:
             READING.reset(reading)
-        if answer is None:
+        if response is None:
             return None
-        status, headers, body = answer
+        status, headers, body = response
         if status == 200 and change is not None:
             body = change(body)
-        # Another server does what calls to Lambda ask for, after this answer. So the answer must not be lost.
+        # Another server does what calls to Lambda ask for, after this response. So the response must not be lost.
         share = "conditionalShare" if is_conditional else "share"
-        is_lost = status < 300 and call.service != "lambda" and freedoms.takes("answer lost", share)
+        is_lost = status < 300 and call.service != "lambda" and freedoms.takes("response lost", share)
         if is_lost and freedoms.random.random() < 0.5:
             return await refuse(send, call.service, *FAILED[call.service], INJECTED)
         has_body = call.operation == "GetObject" and len(body) > 1
@@ -225,15 +225,15 @@ def uses_freedoms(app):
         await send({"type": "http.response.start", "status": status, "headers": kept + length})
         if is_cut and len(body) > 1:
             await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-            # This error makes the server cut the connection, since the answer is not complete.
-            raise ConnectionAbortedError("an answer is cut, as a freedom of AWS")
+            # This error makes the server cut the connection, since the response is not complete.
+            raise ConnectionAbortedError("a response is cut, as a freedom of AWS")
         await send({"type": "http.response.body", "body": body})
 
     return call_app
 
 
-async def answer_of(app, scope, receive, body):
-    """Returns the app's answer as (status, headers, body); None if it gave none."""
+async def response_of(app, scope, receive, body):
+    """Returns the app's response as (status, headers, body); None if it gave none."""
     start, parts = None, []
 
     async def keep(message):
@@ -248,7 +248,7 @@ async def answer_of(app, scope, receive, body):
 
 
 def changed_call(freedoms, call, scope):
-    """Makes some calls smaller before the stand-in gets them. Returns a function that completes its answer, or None."""
+    """Makes some calls smaller before the stand-in gets them. Returns a function that completes its response, or None."""
     given = call.input
     if call.operation == "PutRecords" and len(given["Records"]) > 1 and freedoms.takes("records refused"):
         return refused_records(freedoms, call)
@@ -278,11 +278,11 @@ def refused_records(freedoms, call):
     code, message = freedoms.random.choice(OF_RECORDS)
 
     def whole(body):
-        answer = json.loads(body)
-        taken = iter(answer["Records"])
-        answer["Records"] = [next(taken) if is_one else {"ErrorCode": code, "ErrorMessage": message} for is_one in is_taken]
-        answer["FailedRecordCount"] = answer.get("FailedRecordCount", 0) + is_taken.count(False)
-        return json.dumps(answer).encode()
+        response = json.loads(body)
+        taken = iter(response["Records"])
+        response["Records"] = [next(taken) if is_one else {"ErrorCode": code, "ErrorMessage": message} for is_one in is_taken]
+        response["FailedRecordCount"] = response.get("FailedRecordCount", 0) + is_taken.count(False)
+        return json.dumps(response).encode()
 
     return whole
 
@@ -303,9 +303,9 @@ def unprocessed(freedoms, call, member, values_of, with_values):
     ask(call, {**call.input, "RequestItems": part(True)})
 
     def whole(body):
-        answer = json.loads(body)
-        answer[member] = {**answer.get(member, {}), **left}
-        return json.dumps(answer).encode()
+        response = json.loads(body)
+        response[member] = {**response.get(member, {}), **left}
+        return json.dumps(response).encode()
 
     return whole
 

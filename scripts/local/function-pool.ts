@@ -8,7 +8,7 @@ import type { Freedoms } from '../faults/freedoms';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
-/** A function's answer, or its error in the format of Lambda's Invoke. */
+/** A function's response, or its error in the format of Lambda's Invoke. */
 export type InvocationResult =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly error: { readonly errorType: string; readonly errorMessage: string } };

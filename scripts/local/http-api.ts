@@ -5,7 +5,7 @@ import type { RouteResource } from './template';
 
 /** API Gateway's limit on a payload. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
-/** Lambda's limit on an event and on an answer, including base64. */
+/** Lambda's limit on an event and on a response, including base64. */
 export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
 /** API Gateway's limit on an integration. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
@@ -118,7 +118,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | undef
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Keep reading but discard the data, because a client that is still writing would not see an answer.
+    // Keep reading but discard the data, because a client that is still writing would not see a response.
     if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
     else chunks.length = 0;
   }
@@ -152,7 +152,7 @@ export async function handleRequest(
   sendResult(response, result.payload);
 }
 
-/** Sends a function's answer. An answer without a status code becomes the body of a 200. */
+/** Sends a function's response. A response without a status code becomes the body of a 200. */
 function sendResult(response: ServerResponse, payload: unknown): void {
   const result = payload as {
     statusCode?: number;
@@ -168,7 +168,7 @@ function sendResult(response: ServerResponse, payload: unknown): void {
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
   const body = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
-  // An answer to HEAD has only headers, and the length of the body is unknown.
+  // A response to HEAD has only headers, and the length of the body is unknown.
   response.writeHead(
     result.statusCode,
     response.req.method === 'HEAD' ? {} : { 'content-length': body.length },

@@ -213,7 +213,7 @@ def check_s3(call, given, broken):
     elif call.operation == "CompleteMultipartUpload":
         numbers = [part.get("PartNumber") for part in given.get("MultipartUpload", {}).get("Parts", [])]
         broken.check("s3.partsInOrder", sum(a >= b for a, b in zip(numbers, numbers[1:])))
-        # Keep the sizes, because the answer may be lost and the call repeated.
+        # Keep the sizes, because the response may be lost and the call repeated.
         sizes = parts_of_uploads.get(given["UploadId"], {})
         for number in numbers[:-1]:
             if number in sizes:

@@ -36,7 +36,7 @@ export async function startOtherServers(
     adopt(child);
     children.push(child);
     const url = `http://127.0.0.1:${port}`;
-    // Any answer shows that the server is listening.
+    // Any response shows that the server is listening.
     await within(READY_MS, name, async () => (await fetch(url)).status > 0);
     return { url, ...key };
   };

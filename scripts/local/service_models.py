@@ -11,7 +11,7 @@ import json
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-# Another server implements Lambda's API. With this header, it asks the stand-in whether a call is allowed. The answer is 204 or a refusal.
+# Another server implements Lambda's API. With this header, it asks the stand-in whether a call is allowed. The response is 204 or a refusal.
 ONLY_CHECK = "x-contract-only"
 
 SERVICES = ("dynamodb", "kinesis", "s3", "sns", "lambda")

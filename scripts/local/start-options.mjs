@@ -45,7 +45,7 @@ const OPTIONS = /** @type {const} */ ({
  * Parses the arguments.
  *
  * @param {readonly string[]} args
- * @returns {{ readonly options: StartOptions } | { readonly answer: string } | { readonly error: string }} options to start
+ * @returns {{ readonly options: StartOptions } | { readonly output: string } | { readonly error: string }} options to start
  *   with, what to print instead, or a sentence that says what is wrong
  */
 export function parseStartOptions(args) {

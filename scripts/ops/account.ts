@@ -6,7 +6,7 @@ import { DescribeLimitsCommand, KinesisClient } from '@aws-sdk/client-kinesis';
 import { GetAccountSettingsCommand, LambdaClient, paginateListFunctions } from '@aws-sdk/client-lambda';
 import { GetServiceQuotaCommand, ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { type AccountFacts, LINKED_ROLES, type Fact } from './preflight-findings';
+import { type AccountFacts, type Fact, LINKED_ROLES } from './preflight-findings';
 
 /** Default quotas, for accounts that may not read their quotas. */
 const DEFAULT_VPCS = 5;
@@ -147,7 +147,7 @@ export async function lookAtAccount(names: {
       gatewayEndpoints,
       cacheNodes,
       linkedRoles,
-      ...('untold' in vpcs ? { vpcs, ranges: vpcs } : { vpcs: vpcs.quota, ranges: vpcs.ranges }),
+      ...('unknown' in vpcs ? { vpcs, ranges: vpcs } : { vpcs: vpcs.quota, ranges: vpcs.ranges }),
     };
   } finally {
     for (const client of clients) client.destroy();

@@ -41,11 +41,14 @@ export class CloudWatch {
   async alarms(prefix: string): Promise<StageAlarm[]> {
     const found: StageAlarm[] = [];
     for (let NextToken: string | undefined; ; ) {
-      const response = await this.call<{ MetricAlarms?: DescribedAlarm[]; NextToken?: string }>('DescribeAlarms', {
-        AlarmNamePrefix: prefix,
-        AlarmTypes: ['MetricAlarm'],
-        ...(NextToken && { NextToken }),
-      });
+      const response = await this.call<{ MetricAlarms?: DescribedAlarm[]; NextToken?: string }>(
+        'DescribeAlarms',
+        {
+          AlarmNamePrefix: prefix,
+          AlarmTypes: ['MetricAlarm'],
+          ...(NextToken && { NextToken }),
+        },
+      );
       found.push(...(response.MetricAlarms ?? []).map(alarmOf));
       NextToken = response.NextToken || undefined;
       if (NextToken === undefined) return found;
@@ -116,7 +119,13 @@ export class CloudWatch {
   }
 }
 
-function alarmOf({ AlarmName, StateValue, TreatMissingData, Metrics = [], ...own }: DescribedAlarm): StageAlarm {
+function alarmOf({
+  AlarmName,
+  StateValue,
+  TreatMissingData,
+  Metrics = [],
+  ...own
+}: DescribedAlarm): StageAlarm {
   const { Namespace, MetricName, Dimensions } = own;
   const single =
     MetricName && Namespace ? [{ Namespace, MetricName, ...(Dimensions && { Dimensions }) }] : [];

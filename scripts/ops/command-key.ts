@@ -39,7 +39,7 @@ export async function withCommandKey<T>(
       .catch((error: Error) => progress(error.message))
       .then(() => process.exit(SIGNALS[signal]));
   };
-  // Handle signals from now on, because a signal may arrive before the answer with the key.
+  // Handle signals from now on, because a signal may arrive before the response with the key.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
     return await work((await creating).key);

@@ -48,7 +48,7 @@ export function print<T>(
 }
 
 /** Runs a command that is a single call of the operator function. */
-export function confirm<T>(
+export function callOperator<T>(
   options: CommonOptions,
   event: { readonly command: string } & Readonly<Record<string, unknown>>,
   show: (result: T) => string,

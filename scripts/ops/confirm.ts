@@ -8,7 +8,7 @@ export type Confirm = (what: string) => Promise<void>;
  * Asks for confirmation on the terminal.
  *
  * @param what completes the sentence "this ..."
- * @throws {OperatorError} on any answer but y or yes, and when stdin is not a terminal
+ * @throws {OperatorError} on any response but y or yes, and when stdin is not a terminal
  */
 export const confirm: Confirm = (what) => confirmOn(process.stdin, process.stderr, what);
 

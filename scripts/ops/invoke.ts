@@ -8,7 +8,7 @@ import {
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
-/** An input is invalid, a function failed, or there was no answer. The message is addressed to the operator. */
+/** An input is invalid, a function failed, or there was no response. The message is addressed to the operator. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
 import { RIGHTS, type Right } from '../../shared/tenancy/rights';
-import { confirm, type CommonOptions, command } from './command';
+import { type CommonOptions, callOperator, command } from './command';
 import { InvalidValueError, parseDurationOption, parseTime } from './option-values';
 import { table } from './table';
 
@@ -26,7 +26,7 @@ export function keyCommands(): Command {
           parseExpiry,
         )
         .action((options: TenantOptions & { rights: Right[]; expires?: number }) =>
-          confirm(
+          callOperator(
             options,
             {
               command: 'keys create',
@@ -43,7 +43,7 @@ export function keyCommands(): Command {
       command('list', "list a tenant's keys by their public ids")
         .requiredOption('--tenant <name>', 'the tenant')
         .action((options: TenantOptions) =>
-          confirm(options, { command: 'keys list', tenant: options.tenant }, (keys: KeyDescription[]) =>
+          callOperator(options, { command: 'keys list', tenant: options.tenant }, (keys: KeyDescription[]) =>
             table(
               ['id', 'rights', 'created', 'expires'],
               keys.map(({ publicId, rights, createdAt, expiresAt }) => [
@@ -60,7 +60,7 @@ export function keyCommands(): Command {
       command('revoke', 'revoke a key; it stops working within 30 s')
         .argument('<id>', "the key's public id, as keys list shows it")
         .action((id: string, options: CommonOptions) =>
-          confirm(
+          callOperator(
             options,
             { command: 'keys revoke', id },
             ({ tenant, rights }: Grant) =>

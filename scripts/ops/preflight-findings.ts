@@ -215,7 +215,7 @@ function judge<T>(
 }
 
 function isUnknown<T>(fact: Fact<T>): fact is { readonly unknown: string } {
-  return typeof fact === 'object' && fact !== null && 'untold' in fact;
+  return typeof fact === 'object' && fact !== null && 'unknown' in fact;
 }
 
 function ready(what: string, saw: string): Finding {

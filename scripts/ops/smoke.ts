@@ -25,7 +25,7 @@ export interface SmokeOptions {
 export interface SmokeResult {
   readonly hostId: string;
   readonly postMs: number;
-  /** Time from the answer to the post until a read returned the sample. */
+  /** Time from the response to the post until a read returned the sample. */
   readonly readableMs: number;
   /** Number of group-windows that the drain moved. */
   readonly drained: number;

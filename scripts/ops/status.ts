@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { durationText } from '../../shared/model/duration';
 import type { TenantStatus } from '../../shared/operations/status';
-import { confirm, type CommonOptions, command } from './command';
+import { type CommonOptions, callOperator, command } from './command';
 import { table } from './table';
 
 /** `ops status`. */
@@ -9,7 +9,7 @@ export function statusCommand(): Command {
   return command('status', "show how far a tenant's data has moved through the tiers")
     .option('--tenant <name>', 'the tenant', 'default')
     .action((options: CommonOptions & { tenant: string }) =>
-      confirm(options, { command: 'status', tenant: options.tenant }, statusText),
+      callOperator(options, { command: 'status', tenant: options.tenant }, statusText),
     );
 }
 

@@ -32,7 +32,7 @@ export class TenantApi {
   /**
    * Calls a path.
    *
-   * @returns the body of the answer
+   * @returns the body of the response
    * @throws {OperatorError} with the API's message
    */
   async text(method: string, path: string, body?: string, contentType = 'application/json'): Promise<string> {
@@ -48,7 +48,7 @@ export class TenantApi {
     return (await this.json<{ id: string }>('POST', '/api/v0/hosts', { name, meta: {}, ...others })).id;
   }
 
-  /** Calls a path with a body of JSON, and parses the answer. */
+  /** Calls a path with a body of JSON, and parses the response. */
   async json<T>(method: string, path: string, body?: unknown): Promise<T> {
     return JSON.parse(await this.text(method, path, body === undefined ? undefined : JSON.stringify(body)));
   }

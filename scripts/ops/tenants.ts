@@ -5,7 +5,7 @@ import type { EraseCount } from '../../shared/operations/erase-tenant';
 import type { TenantAdvice } from '../../shared/operations/tenant-advice';
 import type { TenantDescription, TenantList } from '../../shared/operations/tenant-commands';
 import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
-import { confirm, type CommonOptions, command, progress, run } from './command';
+import { type CommonOptions, callOperator, command, progress, run } from './command';
 import { confirm } from './confirm';
 import { type Functions, OperatorError } from './invoke';
 import { InvalidValueError, parseCount, parseDay, parseDurationOption } from './option-values';
@@ -24,7 +24,7 @@ export function tenantCommands(): Command {
           parseCount(MAX_PARTITIONS),
         )
         .action((name: string, options: CommonOptions & { partitions?: number }) =>
-          confirm<TenantDescription>(
+          callOperator<TenantDescription>(
             options,
             { command: 'tenants create', name, partitions: options.partitions },
             ({ id, partitions }) => `tenant ${name} has ${partitions} partitions and the id ${id}`,
@@ -35,7 +35,7 @@ export function tenantCommands(): Command {
       command(
         'list',
         'list tenants with their retention (* differs from the stage), own limits, and deleted tenants',
-      ).action((options: CommonOptions) => confirm(options, { command: 'tenants list' }, tenantTable)),
+      ).action((options: CommonOptions) => callOperator(options, { command: 'tenants list' }, tenantTable)),
     )
     .addCommand(
       command(
@@ -69,7 +69,7 @@ export function tenantCommands(): Command {
           if (partitions === undefined && retention === undefined && Object.keys(limits).length === 0)
             throw new OperatorError('give --limit, --partitions or --retention');
           const retentionMs = retention === 'default' ? null : retention;
-          return confirm(
+          return callOperator(
             options,
             { command: 'tenants set', name, limits, partitions, from, retentionMs },
             (tenant: TenantDescription) =>

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../shared/model/duration';
 import type { Tier } from '../../shared/model/tier';
 import type { Place } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
-import { confirm, type CommonOptions, command } from './command';
+import { type CommonOptions, callOperator, command } from './command';
 import { requireOneSource, type SourceOptions } from './find-source';
 import { parseTime, requireOrder } from './option-values';
 
@@ -35,7 +35,7 @@ export function whereCommand(): Command {
       requireOneSource(options);
       requireOrder(options);
       const { tenant, host, service, name, from = 0, to = Date.now() + DAY_MS } = options;
-      return confirm(options, { command: 'where', tenant, host, service, name, from, to }, whereTable);
+      return callOperator(options, { command: 'where', tenant, host, service, name, from, to }, whereTable);
     });
 }
 

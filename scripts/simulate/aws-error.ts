@@ -4,7 +4,7 @@ export class AwsError extends Error {
 
   /**
    * @param code name of the error's class in the SDK
-   * @param fields additional fields of the answer
+   * @param fields additional fields of the response
    */
   constructor(
     readonly status: number,

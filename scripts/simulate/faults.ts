@@ -4,7 +4,7 @@ import type { StreamFreedoms } from './kinesis';
 import type { BucketFreedoms } from './s3';
 
 /** A fault of a call to AWS. */
-export type CallFault = 'throttled' | 'failed inside' | 'answer lost' | 'connection lost' | undefined;
+export type CallFault = 'throttled' | 'failed inside' | 'response lost' | 'connection lost' | undefined;
 
 /** Reduced shares for freedoms that are expensive to simulate: a new instance takes tens of ms. */
 const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.001 };
@@ -84,9 +84,9 @@ export class Faults extends Freedoms {
       return this.random.pick(['throttled', 'failed inside']);
     if (this.takes('throttled')) return 'throttled';
     if (this.takes('failed inside')) return 'failed inside';
-    const { share, conditionalShare } = this.of('answer lost');
-    if (!this.takes('answer lost', isConditional ? conditionalShare : share)) return undefined;
-    return this.random.chance(0.5) ? 'answer lost' : 'connection lost';
+    const { share, conditionalShare } = this.of('response lost');
+    if (!this.takes('response lost', isConditional ? conditionalShare : share)) return undefined;
+    return this.random.chance(0.5) ? 'response lost' : 'connection lost';
   }
 
   readonly table: TableFreedoms = {

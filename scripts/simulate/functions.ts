@@ -8,7 +8,7 @@ import type { Meter } from './meter';
 import type { Scheduler } from './scheduler';
 import type { Seam } from './seam';
 
-/** A function's answer, or the name and message of its error. */
+/** A function's response, or the name and message of its error. */
 export type Invocation =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly errorType: string; readonly errorMessage: string };

@@ -38,7 +38,7 @@ export interface Command {
 
 /**
  * The memory tier: a real Valkey, whose scripts see the virtual clock. A single connection sends all commands, one
- * after the other, so that the same seed gets the same answers.
+ * after the other, so that the same seed gets the same responses.
  */
 export class Memory {
   private readonly redis: Redis;
@@ -102,7 +102,7 @@ export class Memory {
     this.redis.defineCommand(name, { lua: [first, PRELUDE, ...rest].join('\n') });
   }
 
-  /** Runs a command. If its name ends in `Buffer`, the answer has bytes instead of strings. */
+  /** Runs a command. If its name ends in `Buffer`, the response has bytes instead of strings. */
   async call({ name, args }: Command): Promise<unknown> {
     if (this.isDown) throw new Error('Connection is closed.');
     if (name === 'info') return this.info;

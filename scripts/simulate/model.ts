@@ -1,14 +1,14 @@
 import { DAY_MS } from '../../shared/model/duration';
 
 /**
- * Records every operation that was sent, and derives from them every answer that the pipeline may give. Operations are
+ * Records every operation that was sent, and derives from them every response that the pipeline may give. Operations are
  * ordered as clients see them: an operation that ended before another began came first.
  */
 
 /** One request. All its samples share this object. */
 export interface Request {
   readonly sent: number;
-  /** Position of the request's answer; Infinity while the request may still arrive. */
+  /** Position of the request's response; Infinity while the request may still arrive. */
   ended: number;
   outcome: 'acknowledged' | 'refused' | 'unknown';
 }
@@ -189,7 +189,7 @@ export class Model {
   }
 
   /**
-   * Compares an answer with the values that it may contain, in a range of seconds, both ends inclusive.
+   * Compares a response with the values that it may contain, in a range of seconds, both ends inclusive.
    *
    * @param moment time until which acknowledged samples must have arrived; samples acknowledged later may
    *   still be missing

@@ -82,7 +82,7 @@ export const PLANTED: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
-  'a lost answer taken for a failure': {
+  'a lost response taken for a failure': {
     changes: [
       { file: 'shared/cold/manifest.ts', from: ' OR archived = :new`', to: '`' },
       { file: 'shared/archive/execute.ts', from: 'if (!named.has(key)) await', to: 'await' },

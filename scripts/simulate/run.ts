@@ -69,7 +69,7 @@ const LOOK_MS = HOUR_MS;
 /** All actors, in the order in which the help lists them. */
 export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...READERS, ...STORMS];
 
-/** Runs the pipeline for a number of virtual days, and compares its answers with the samples that it acknowledged. */
+/** Runs the pipeline for a number of virtual days, and compares its responses with the samples that it acknowledged. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = await startWorld(options, START_MS, options.onTrace);
   try {

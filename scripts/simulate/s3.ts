@@ -89,7 +89,7 @@ export class S3Model {
       this.meterOld(key);
       this.objects.delete(key);
     }
-    return response({}, '', 204);
+    return s3Response({}, '', 204);
   }
 
   /** Puts an object, as Lambda does for an on-failure destination. */
@@ -117,7 +117,7 @@ export class S3Model {
     const kept = Object.entries(headers).filter(
       ([name]) => name === 'content-type' || name.startsWith('x-amz-meta-'),
     );
-    return response({ etag: this.store(key, body, Object.fromEntries(kept)) });
+    return s3Response({ etag: this.store(key, body, Object.fromEntries(kept)) });
   }
 
   private get({ method, key, headers }: S3Request): S3Response {
@@ -133,14 +133,14 @@ export class S3Model {
     if (headers['if-match'] !== undefined && headers['if-match'] !== etag)
       throw new AwsError(412, 'PreconditionFailed');
     if (method === 'HEAD')
-      return { ...response(known), headers: { ...known, 'content-length': String(body.length) } };
+      return { ...s3Response(known), headers: { ...known, 'content-length': String(body.length) } };
     const range = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
-    if (range === null) return response(known, body);
+    if (range === null) return s3Response(known, body);
     const [, first, last] = range as unknown as [string, string, string];
     const from = first === '' ? Math.max(0, body.length - Number(last)) : Number(first);
     const to = first === '' || last === '' ? body.length : Math.min(body.length, Number(last) + 1);
     if (from >= body.length) throw new AwsError(416, 'InvalidRange');
-    return response(
+    return s3Response(
       { ...known, 'content-range': `bytes ${from}-${to - 1}/${body.length}` },
       body.subarray(from, to),
       206,
@@ -188,7 +188,7 @@ export class S3Model {
 
   private uploadPart({ query, body }: S3Request): S3Response {
     this.partsOf(query).set(Number(query.partNumber), body);
-    return response({ etag: `"${createHash('md5').update(body).digest('hex')}"` });
+    return s3Response({ etag: `"${createHash('md5').update(body).digest('hex')}"` });
   }
 
   private completeUpload({ key, query }: S3Request): S3Response {
@@ -205,13 +205,16 @@ export class S3Model {
   }
 }
 
-function response(headers: Record<string, string>, body: Buffer | string = '', status = 200): S3Response {
+function s3Response(headers: Record<string, string>, body: Buffer | string = '', status = 200): S3Response {
   const bytes = Buffer.from(body);
   return { status, headers: { ...headers, 'content-length': String(bytes.length) }, body: bytes };
 }
 
 function xml(name: string, inner: string): S3Response {
-  return response({ 'content-type': 'application/xml' }, `<?xml version="1.0"?><${name}>${inner}</${name}>`);
+  return s3Response(
+    { 'content-type': 'application/xml' },
+    `<?xml version="1.0"?><${name}>${inner}</${name}>`,
+  );
 }
 
 function escaped(text: string): string {

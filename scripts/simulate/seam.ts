@@ -4,12 +4,12 @@ import { AwsError } from './aws-error';
 import type { CallFault, Faults } from './faults';
 import {
   type AwsModels,
-  respond,
   type Call,
   callOf,
   collect,
   json,
   refusal,
+  respond,
   type SdkRequest,
   type SdkResponse,
 } from './http';
@@ -88,7 +88,7 @@ export class Seam {
       const abort = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));
       signal?.addEventListener('abort', abort);
       // A request that was sent arrives even if its sender is killed in the meantime. In that case, nobody receives the
-      // answer.
+      // response.
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(call.service, isConditional(call));
         // Lambda answers when the invoked function ends. Other tasks must run until then, so this task does not wait.
@@ -113,7 +113,7 @@ export class Seam {
     if (fault === 'failed inside') return refusal(call.service, FAILED[call.service]);
     const response = respond(call, this.models);
     if (call.service === 's3' && call.operation === 'GET' && this.faults.cutsBody()) return cut(response);
-    if (fault === 'answer lost') return refusal(call.service, FAILED[call.service]);
+    if (fault === 'response lost') return refusal(call.service, FAILED[call.service]);
     return fault === 'connection lost' ? undefined : response;
   }
 

@@ -121,7 +121,7 @@ export class Stage {
   }
 
   /**
-   * @param kept the key in use. If the tenant has too many keys because answers were lost, its other keys are revoked
+   * @param kept the key in use. If the tenant has too many keys because responses were lost, its other keys are revoked
    */
   async createKey(tenant: string, kept = ''): Promise<string> {
     for (;;) {
@@ -182,12 +182,7 @@ export class Stage {
   }
 
   /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
-  async insist<Body>(
-    tenant: Tenant,
-    method: string,
-    path: string,
-    sent?: object,
-  ): Promise<Body | undefined> {
+  async insist<Body>(tenant: Tenant, method: string, path: string, sent?: object): Promise<Body | undefined> {
     const sinceMs = this.nowMs;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
       const { status, body } = await this.world.request(method, path, tenant.key, sent);

@@ -180,14 +180,7 @@ export async function startWorld(
       mappings.delete(id);
     },
   };
-  const seam = new Seam(
-    scheduler,
-    faults,
-    models,
-    memory,
-    (call) => callLambda(call, functions, api),
-    meter,
-  );
+  const seam = new Seam(scheduler, faults, models, memory, (call) => callLambda(call, functions, api), meter);
   const functions = new Functions(
     scheduler,
     faults,

@@ -31,7 +31,7 @@ export class ApiClient {
     return id;
   }
 
-  /** Posts once. What the ledger then expects depends on the answer. */
+  /** Posts once. What the ledger then expects depends on the response. */
   async post(
     samples: readonly Sample[],
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
@@ -49,7 +49,9 @@ export class ApiClient {
       if (response.status >= 500 || response.status === 429) return 'unknown';
       // The API must never refuse valid samples.
       if (!response.ok || !isWhole(received))
-        throw new UnexpectedResponseError(`${path} answered good samples with ${response.status} ${received}`);
+        throw new UnexpectedResponseError(
+          `${path} answered good samples with ${response.status} ${received}`,
+        );
       return 'acknowledged';
     } catch (error) {
       if (error instanceof UnexpectedResponseError) throw error;
@@ -58,7 +60,7 @@ export class ApiClient {
   }
 
   /**
-   * Reads a series, using Mackerel's API for registered hosts. Retries while the answer is an error.
+   * Reads a series, using Mackerel's API for registered hosts. Retries while the response is an error.
    *
    * @param isPatient called before each retry; tells whether to retry
    */
@@ -90,7 +92,7 @@ export class ApiClient {
   }
 }
 
-/** The answer violates the API's contract. */
+/** The response violates the API's contract. */
 class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 }

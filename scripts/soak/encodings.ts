@@ -8,7 +8,7 @@ export interface PostRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** Returns whether a successful answer says that all samples were stored. */
+  /** Returns whether a successful response says that all samples were stored. */
   isWhole(bytes: Buffer): boolean;
 }
 

@@ -29,7 +29,7 @@ export interface Attempt {
  * Returns the values that a sample may have, given all requests that contained it.
  *
  * Requests that overlapped may have arrived in any order. A request acknowledged before another was sent arrived before
- * it, so it cannot win once the later request has also been acknowledged. A request without an answer may arrive at any
+ * it, so it cannot win once the later request has also been acknowledged. A request without a response may arrive at any
  * time.
  */
 export function allowedValues(attempts: readonly Attempt[]): {
@@ -45,7 +45,7 @@ export function allowedValues(attempts: readonly Attempt[]): {
   };
 }
 
-/** Reads one series. `from` and `to` are in seconds, both inclusive. Keeps duplicates in the answer. */
+/** Reads one series. `from` and `to` are in seconds, both inclusive. Keeps duplicates in the response. */
 export type ReadSeries = (
   labels: Labels,
   from: number,
@@ -55,7 +55,7 @@ export type ReadSeries = (
 export interface Flaws {
   /** Samples that were acknowledged but cannot be read. */
   readonly lost: number;
-  /** Samples that occur more than once in an answer. */
+  /** Samples that occur more than once in a response. */
   readonly doubled: number;
   /** Samples with a value that no order of the requests explains, or that were never sent. */
   readonly wrong: number;

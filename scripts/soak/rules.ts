@@ -34,7 +34,7 @@ const GROUP = {
 const MARGIN_MS = 20 * 60_000;
 const RETRY_MS = 500;
 
-/** A series of a query's answer: labels, and samples as pairs of time (s) and value. */
+/** A series of a query's response: labels, and samples as pairs of time (s) and value. */
 interface Matrix {
   readonly metric: Readonly<Record<string, string>>;
   readonly values: readonly (readonly [number, string])[];

@@ -11,15 +11,15 @@ export interface WatchOptions {
 /** Result of the reads during the load. */
 export interface Watched {
   readonly reads: number;
-  /** Samples that an earlier answer had but a later, complete answer lacked. */
+  /** Samples that an earlier response had but a later, complete response lacked. */
   readonly gaps: readonly string[];
 }
 
 const EVERY_MS = 100;
 
 /**
- * Reads recent samples of random series while data moves between tiers under faults. Checks that an answer, unless
- * it is an error, still contains every sample of earlier answers.
+ * Reads recent samples of random series while data moves between tiers under faults. Checks that a response, unless
+ * it is an error, still contains every sample of earlier responses.
  */
 export async function watch(
   client: ApiClient,

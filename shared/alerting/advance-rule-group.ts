@@ -9,7 +9,12 @@ import { evaluateRuleGroup, type RuleState } from './rules/evaluate-rule-group';
 import { IncompleteError, instantVector, wholeOf } from './rules/instant-vector';
 import type { RuleGroup } from './rules/rule-document';
 import { type DueTicks, dueTicks, type EvaluationTime } from './tasks/due-ticks';
-import { type Notification, DEFAULT_POLICY, type NotificationPolicy, transitionsOf } from './tasks/notification';
+import {
+  DEFAULT_POLICY,
+  type Notification,
+  type NotificationPolicy,
+  transitionsOf,
+} from './tasks/notification';
 import { carryOver, type RuleGroupState, type StoredRule } from './tasks/rule-group-state';
 
 /** Result of advancing a rule group, to be written. */

@@ -18,7 +18,12 @@ import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs
 import { ruleGroupOf } from './rules/rule-document';
 import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from './tasks/evaluation';
 import { batchSize } from './tasks/evaluator-store';
-import { isChange, type Notification, type NotificationBatch, type NotificationPolicy } from './tasks/notification';
+import {
+  isChange,
+  type Notification,
+  type NotificationBatch,
+  type NotificationPolicy,
+} from './tasks/notification';
 import type { RuleGroupState } from './tasks/rule-group-state';
 import type { RuleGroups, StoredRuleGroup } from './tasks/rule-groups';
 import type { TaskStates } from './tasks/task-states';

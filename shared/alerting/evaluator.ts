@@ -22,7 +22,7 @@ export interface EvaluatorDependencies {
   /**
    * Invokes the query function, or the prober for external URLs.
    *
-   * @param timeMs time after which the answer is no longer awaited
+   * @param timeMs time after which the response is no longer awaited
    */
   readonly evaluate: (request: EvaluationRequest, timeMs: number) => Promise<EvaluationResponse>;
   /**
@@ -57,7 +57,7 @@ export interface EvaluatorDependencies {
 const BEGIN_MS = 50_000;
 /**
  * Time after which a run no longer waits for evaluations, in ms. The remaining time is for committing the
- * answers.
+ * responses.
  */
 const WAIT_MS = 54_000;
 /** Time after a run's start, in ms, from which the next run may begin even if this run was killed. */

@@ -16,7 +16,7 @@ const BEGIN_MS = 15_000;
 /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
 const QUERY_MS = 24_000;
 /**
- * Length of an answer, in base64 characters, above which no further task is evaluated. Lambda rejects answers over
+ * Length of a response, in base64 characters, above which no further task is evaluated. Lambda rejects responses over
  * 6 MB.
  */
 const MAX_RESPONSE = 3_000_000;
@@ -75,7 +75,7 @@ export class Invocation {
   }
 
   /**
-   * Evaluates tasks until time is up or the answer is full. AWS bills the whole invocation. Its time is
+   * Evaluates tasks until time is up or the response is full. AWS bills the whole invocation. Its time is
    * charged to the tenants in proportion to the times that their tasks took.
    */
   async evaluate(
@@ -140,7 +140,7 @@ export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T
   };
 }
 
-/** Result of an evaluation, before it is encoded for the answer. */
+/** Result of an evaluation, before it is encoded for the response. */
 export interface TaskResult extends Omit<EvaluatedTask, 'afterMs' | 'state' | 'samples' | 'batches'> {
   readonly afterMs: number | undefined;
   /** Undefined for a removed task. */

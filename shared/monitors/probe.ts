@@ -16,9 +16,9 @@ export type ProbeRequest = Pick<
 
 /** Result of a request. */
 export interface Probe {
-  /** HTTP status of the last answer, after redirects. */
+  /** HTTP status of the last response, after redirects. */
   readonly status?: number;
-  /** Time until the end of the last answer's body, including redirects, in ms. Absent if no answer was complete. */
+  /** Time until the end of the last response's body, including redirects, in ms. Absent if no response was complete. */
   readonly responseMs?: number;
   /** The reason why the URL is judged CRITICAL, regardless of the HTTP status. */
   readonly error?: string;

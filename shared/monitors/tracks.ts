@@ -158,8 +158,11 @@ function repeatAlert(track: Track | undefined, { repeatMs, nowMs, isDown }: Trac
   const alert = track?.alert;
   if (alert === undefined || repeatMs === undefined || isDown || nowMs - alert.notifiedAtMs < repeatMs)
     return { track };
-  const notifying = { ...alert, notifiedAtMs: nowMs };
-  return { track: { ...track!, alert: notifying }, transition: transitionOf('repeated', track!.key, notifying) };
+  const repeated = { ...alert, notifiedAtMs: nowMs };
+  return {
+    track: { ...track!, alert: repeated },
+    transition: transitionOf('repeated', track!.key, repeated),
+  };
 }
 
 /** Returns the transition of an alert that stays open. */

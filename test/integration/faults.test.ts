@@ -292,8 +292,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
       matches: isCall('post', 'PutRecords'),
       // One record is stored before the client hears that the others are not.
       fault: () => ({
-        kind: 'answer',
-        response: async (request, forward) => {
+        kind: 'respond',
+        respond: async (request, forward) => {
           const { Records: given, ...rest } = JSON.parse(request.body.toString()) as { Records: object[] };
           const isFirst = taken++ === 0;
           const first = JSON.stringify({ ...rest, Records: given.slice(0, 1) });

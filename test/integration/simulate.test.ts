@@ -29,7 +29,7 @@ test.each(SEEDS)(
     expect(result.acknowledged).toBeGreaterThan(1_000);
     expect(result.stored.objects).toBeGreaterThan(0);
     expect(result.parquetSamples).toBeGreaterThan(1_000);
-    expect(result.faults['answer lost']).toBeGreaterThan(0);
+    expect(result.faults['response lost']).toBeGreaterThan(0);
     const again = await simulate('20', ...args);
     expect(again.result).toEqual({ ...result, secondsPerDay: expect.any(Number) });
   },

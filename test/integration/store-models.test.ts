@@ -38,7 +38,7 @@ import { localAws } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
 import { startAws } from '../../scripts/local/servers';
 import { DynamoDbModel } from '../../scripts/simulate/dynamodb';
-import { respond, callOf, type SdkRequest } from '../../scripts/simulate/http';
+import { callOf, respond, type SdkRequest } from '../../scripts/simulate/http';
 import { KinesisModel } from '../../scripts/simulate/kinesis';
 import { S3Model } from '../../scripts/simulate/s3';
 import { temporaryDir } from '../support/temporary-dir';

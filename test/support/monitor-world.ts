@@ -104,7 +104,7 @@ export class MonitorWorld {
     return batches.flatMap((batch) =>
       (decodeJson(Buffer.from(batch, 'base64')) as AlertBatch).events.map(
         ({ subject, kind, status, trigger, isTold }) =>
-          `${subject.hostId ?? subject.series?.labels.job ?? '-'} ${kind} ${status}${trigger === 'monitoring' ? '' : ` ${trigger}`}${isTold ? '' : ' untold'}`,
+          `${subject.hostId ?? subject.series?.labels.job ?? '-'} ${kind} ${status}${trigger === 'monitoring' ? '' : ` ${trigger}`}${isTold ? '' : ' unnotified'}`,
       ),
     );
   }

@@ -2,13 +2,13 @@
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 /** Header in which an instance of query reports the requests that a query made to stores. */
-export const COST_HEADER = 'x-bench-asked';
+export const COST_HEADER = 'x-bench-cost';
 
 export interface AwsCall {
   /** Operation such as `PutItem`; for S3, the HTTP method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
-  /** Total size of the bodies of request and answer, in bytes. */
+  /** Total size of the bodies of request and response, in bytes. */
   readonly bytes: number;
   /**
    * Times at which the request was sent and answered, in ms. The time between them includes the emulator's work, and
@@ -18,7 +18,7 @@ export interface AwsCall {
   readonly endMs: number;
 }
 
-/** Calls `onCall` for each answered request before the caller gets the answer. */
+/** Calls `onCall` for each answered request before the caller gets the response. */
 export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void {
   const { handle } = NodeHttpHandler.prototype;
   NodeHttpHandler.prototype.handle = async function (request, options) {

@@ -196,7 +196,7 @@ export class NodeHttpHandler {
 export class NodeHttp2Handler extends NodeHttpHandler {}
 
 /**
- * Reads an answer's body, which is already complete.
+ * Reads a response's body, which is already complete.
  *
  * @public
  */

@@ -2,7 +2,7 @@
  * Handles a benchmark's messages in a worker (worker.ts) until the benchmark ends. If a message fails, the
  * worker ends.
  *
- * @param handle returns the answer; undefined becomes an empty object
+ * @param handle returns the response; undefined becomes an empty object
  * @param ready first report of the worker
  */
 export function serve<Message>(handle: (message: Message) => unknown, ready: object = {}): void {

@@ -1,6 +1,6 @@
 /**
  * One instance of the query function for `bench query`: the real handler, bundled as deployed, behind a plain
- * HTTP server on loopback. A header of each answer reports the query's calls to stores.
+ * HTTP server on loopback. A header of each response reports the query's calls to stores.
  */
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -22,8 +22,8 @@ export interface QueryCost {
   /** Time spent waiting for the stand-in for AWS, in ms. */
   readonly emulatorMs: number;
   /**
-   * Number of calls, after the query was admitted, that started after the answer to another call. Meaningful only while
-   * answers are delayed.
+   * Number of calls, after the query was admitted, that started after the response to another call. Meaningful only while
+   * responses are delayed.
    */
   readonly rounds: number;
 }
@@ -47,7 +47,7 @@ interface Asking {
  * promise of the handler, which does not use it itself.
  */
 let asking: Asking | undefined;
-/** Delay of each store's answer, in ms. */
+/** Delay of each store's response, in ms. */
 let holdMs = 0;
 
 watchAws(async ({ operation, bytes, startMs, endMs }) => {
@@ -125,7 +125,7 @@ const server = createServer((request, response) => {
 
 /** Request from the benchmark. */
 export interface Order {
-  /** Delay of each store's answer from now on, in ms. */
+  /** Delay of each store's response from now on, in ms. */
   readonly holdMs?: number;
   /** Starts a CPU profile, or stops it and writes it to this file. */
   readonly profile?: 'begin' | { readonly file: string };

@@ -22,7 +22,7 @@ export interface Passed {
 
 const target = new URL(process.argv[2]!);
 const agent = new Agent({ keepAlive: true });
-/** Cached answers by request; undefined while the cache is off. */
+/** Cached responses by request; undefined while the cache is off. */
 let kept: Map<string, WholeResponse> | undefined;
 
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
@@ -45,7 +45,7 @@ const server = createServer(async (request, response) => {
   response.end(reply.body);
 });
 
-/** Returns the read units of an answer, all of which are consistent reads. */
+/** Returns the read units of a response, all of which are consistent reads. */
 function unitsOf(input: Buffer, output: Buffer): number {
   const { RequestItems = {} } = JSON.parse(input.toString()) as {
     readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly unknown[] }>>;

@@ -11,7 +11,7 @@ import { OperatorError, TRIES, waitAfter } from '../invoke';
 import type { TenantApi } from '../tenant-api';
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
-/** Statuses of a read whose answer would be too large. Reading a shorter range may succeed. */
+/** Statuses of a read whose response would be too large. Reading a shorter range may succeed. */
 const TOO_MUCH = new Set([413, 422]);
 /** Minimum length of the ranges into which a read is split, in ms. */
 const MIN_RANGE_MS = 60_000;

@@ -32,7 +32,7 @@ export class Ruler {
   }
 
   /**
-   * Reads an answer from Prometheus' API.
+   * Reads a response from Prometheus' API.
    *
    * @throws {OperatorError} with the API's message
    */

@@ -128,7 +128,7 @@ const promql: Actor = {
   },
 };
 
-/** Reads in steps, for which the pipeline may use rollups, and compares the answers with the samples. */
+/** Reads in steps, for which the pipeline may use rollups, and compares the responses with the samples. */
 const steps: Actor = {
   name: 'read steps',
   everyMs: [HOUR_MS, 12 * HOUR_MS],

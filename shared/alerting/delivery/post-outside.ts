@@ -28,7 +28,7 @@ export interface OutsideRequest {
 
 /** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum number of bytes read from an answer's body. The body is read only to end the connection cleanly. */
+/** Maximum number of bytes read from a response's body. The body is read only to end the connection cleanly. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /**
@@ -36,7 +36,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
  *
  * @param allowsPrivate permits private addresses and plain HTTP, for a stack on one's own machine
  * @param timeoutMs timeout of the whole exchange including the connection
- * @throws {DeliveryError} unless the answer is 2xx
+ * @throws {DeliveryError} unless the response is 2xx
  */
 export async function postOutside(
   { url: text, json, authorization }: OutsideRequest,
@@ -56,7 +56,7 @@ export async function postOutside(
   throw new DeliveryError(`${url.host} answered ${status}`, isFinal);
 }
 
-/** Sends the request. Once the status has arrived, an error in the rest of the answer is ignored. */
+/** Sends the request. Once the status has arrived, an error in the rest of the response is ignored. */
 async function exchange(
   url: URL,
   json: string,

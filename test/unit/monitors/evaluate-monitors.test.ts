@@ -67,7 +67,7 @@ describe('a host monitor', () => {
       world.host('standby', roles, 'standby'),
     ];
     for (const { id } of world.hosts) world.load(id, 9);
-    expect(await world.evaluate()).toEqual(['works opened CRITICAL', 'standby opened CRITICAL untold']);
+    expect(await world.evaluate()).toEqual(['works opened CRITICAL', 'standby opened CRITICAL unnotified']);
     world.hosts = world.hosts.map((host) => ({
       ...host,
       status: host.id === 'works' ? 'maintenance' : 'working',
@@ -100,7 +100,7 @@ describe('a host monitor', () => {
   test('that is muted opens alerts and notifies nobody', async () => {
     world.monitor = hostMonitor({ isMute: true });
     world.load('h1', 9);
-    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL untold']);
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL unnotified']);
   });
 
   test('opens nothing in a downtime of its roles', async () => {
@@ -124,7 +124,7 @@ describe('a host monitor', () => {
     // retired.
     expect(await world.next()).toEqual([]);
     world.retired.add('h1');
-    expect(await world.next()).toEqual(['h1 closed OK hostRetire untold']);
+    expect(await world.next()).toEqual(['h1 closed OK hostRetire unnotified']);
     expect(world.state!.tracks).toEqual([]);
   });
 
@@ -141,9 +141,9 @@ describe('a host monitor', () => {
     world.monitor = hostMonitor();
     world.hosts = [world.host('h1', {}, 'standby')];
     world.load('h1', 9);
-    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL untold']);
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL unnotified']);
     world.monitor = undefined;
-    expect(await world.next()).toEqual(['h1 closed OK monitorDelete untold']);
+    expect(await world.next()).toEqual(['h1 closed OK monitorDelete unnotified']);
   });
 
   test('keeps its alerts when samples cannot be read, or are missing', async () => {

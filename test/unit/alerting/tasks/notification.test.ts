@@ -1,7 +1,7 @@
 import type { Alert } from '../../../../shared/alerting/rules/alert-state';
 import {
-  type ReportedAlert,
   type NotificationPolicy,
+  type ReportedAlert,
   transitionsOf,
 } from '../../../../shared/alerting/tasks/notification';
 import { type Labels, labelsOf } from '../../../../shared/model/labels';
