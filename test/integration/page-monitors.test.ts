@@ -248,14 +248,14 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
       'Load of the shop',
       'replication',
     ]);
-    expect(await page.getByRole('slider').count()).toBe(0);
+    expect(await page.getByRole('button', { expanded: true }).count()).toBe(0);
 
     await page.goto(`${stack.url}/alerts?alert=${alertId}`);
     const card = page.getByRole('article').filter({ has: button(page, 'Load of the shop') });
     await card.getByRole('slider').waitFor();
     await card.getByRole('list', { name: 'Log' }).getByText('CRITICAL').waitFor();
     expect(page.url()).toContain(`#view=alerts&alert=${alertId}`);
-    expect(await page.getByRole('slider').count()).toBe(1);
+    expect(await page.getByRole('article').getByRole('button', { expanded: true }).count()).toBe(1);
 
     await page.goto(`${stack.url}/hosts?host=${hosts[0]}`);
     await page.getByRole('heading', { name: 'web1', level: 1 }).waitFor();
@@ -343,7 +343,8 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByRole('region', { name: 'Now' }).getByRole('link', { name: 'Move' }).click();
     await button(page, 'Delete …').click();
     await button(page, 'Delete').click();
-    await page.getByRole('link', { name: 'Move' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Backups' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Move' }).count()).toBe(0);
     const { downtimes } = await client.json<{ downtimes: object[] }>('GET', '/api/v0/downtimes');
     expect(downtimes).toEqual([
       expect.objectContaining({

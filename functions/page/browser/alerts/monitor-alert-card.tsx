@@ -45,9 +45,7 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
       <header>
         <h3 id={titleId}>
           <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
-            <Breakable
-              text={monitor === undefined ? (checkName ?? alert.monitorId) : alertName(monitor, alert)}
-            />
+            <Breakable text={monitor === undefined ? checkName : alertName(monitor, alert)} />
           </button>
         </h3>
         <ul class="labels" aria-label="Subject">
@@ -116,16 +114,13 @@ function whyText({ value, message }: AlertRecord, monitor: Monitor | undefined):
   return [found, judged].filter((text) => text !== '').join(' – ');
 }
 
-/**
- * Reads the name of an alert's check. Returns undefined for other alerts, and until the name has been read.
- */
-function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps): string | undefined {
+/** Reads the name of an alert's check. Returns the id for other alerts, and if the name cannot be read. */
+function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps): string {
   const [name, setName] = useState<string>();
   useEffect(() => {
-    // If the name cannot be read, the card shows the check's id.
-    if (type === 'check') readCheckName(api, monitorId).then(setName, () => {});
+    if (type === 'check') readCheckName(api, monitorId).then(setName, () => setName(monitorId));
   }, [api, type, monitorId]);
-  return name;
+  return name ?? (type === 'check' ? 'reading …' : monitorId);
 }
 
 function MonitorAlertGraph({ alert, monitor, hosts, ...props }: MonitorAlertCardProps) {

@@ -9,7 +9,7 @@ import { type OnSettled, usePolling } from '../frame/polling';
 const EVERY_MS = 60_000;
 
 /**
- * Reads all objects of a kind. Returns undefined until the first response.
+ * Reads all objects of a kind. Returns undefined until the first response, and after a change until it is read.
  *
  * @param change a new value causes another read
  */
@@ -19,16 +19,18 @@ export function useObjects<K extends ObjectKind>(
   change: number,
   onSettled: OnSettled,
 ): readonly Objects[K][] | undefined {
-  const [objects, setObjects] = useState<readonly Objects[K][]>();
+  const [read, setRead] = useState<{ readonly objects: readonly Objects[K][]; readonly change: number }>();
   usePolling(
     [api, kind, change],
     () => readObjects(api, kind),
-    (found) => {
-      setObjects((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
+    (objects) => {
+      setRead((old) =>
+        JSON.stringify(old) === JSON.stringify({ objects, change }) ? old : { objects, change },
+      );
       return true;
     },
     onSettled,
     EVERY_MS,
   );
-  return objects;
+  return read?.change === change ? read.objects : undefined;
 }
