@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfirmSubscriptionCommand,
   CreateTopicCommand,
@@ -9,7 +8,7 @@ import {
   SubscribeCommand,
 } from '@aws-sdk/client-sns';
 import { localAws } from '../../scripts/local/provision';
-import { endKilledRun, evaluateAt, retryNow } from '../support/evaluator';
+import { evaluateAt, killEvaluation, retryNow } from '../support/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { patientFetch } from '../support/patient-fetch';
@@ -167,11 +166,7 @@ describe('monitors and checks', () => {
   test('each transition arrives in order, through a receiver that fails and functions that are killed', async () => {
     failing = true;
     await postLoad(hostId, tick(2), 9);
-    const killed = evaluate(tick(2)).catch(() => undefined);
-    await sleep(Math.random() * 200);
-    await stack.killFunctions();
-    await endKilledRun(stack);
-    await killed;
+    await killEvaluation(stack, tick(2));
     await evaluate(tick(2));
     await postLoad(hostId, tick(3), 1);
     await evaluate(tick(3));

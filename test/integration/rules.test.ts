@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
@@ -18,7 +17,7 @@ import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { tenantIdOf } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { UsageTable } from '../../shared/tenancy/usage-table';
-import { endKilledRun, evaluateAt } from '../support/evaluator';
+import { evaluateAt, killEvaluation } from '../support/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { patientFetch } from '../support/patient-fetch';
@@ -314,11 +313,7 @@ describe('rules', () => {
     await evaluate(tick(10));
     await post(at(11), { shop: 50 });
     // Wherever the killed run stopped, the next one does the rest.
-    const killed = evaluate(tick(11)).catch(() => undefined);
-    await sleep(Math.random() * 200);
-    await stack.killFunctions();
-    await endKilledRun(stack);
-    await killed;
+    await killEvaluation(stack, tick(11));
     await evaluate(tick(11));
     const firing = async () =>
       (await get('/prometheus/api/v1/alerts')).alerts.map(

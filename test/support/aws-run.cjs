@@ -3,12 +3,13 @@ const { join } = require('node:path');
 const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 
 /** Seeds of a run that names none, so that its result does not depend on luck. `random` draws one. */
-const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001' };
+const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001', KILL_SEED: '1', PAGE_SEED: '1' };
 
 /**
- * Runs before the integration tests. Sets and prints the seeds that all stacks of a run use: one for the order of the
- * shards' sequence numbers (scripts/local/aws.py), one for the freedoms of AWS (scripts/local/freedoms.py). Makes the
- * folder in which the stand-ins for AWS record received calls (scripts/local/contract.py).
+ * Runs before the integration tests. Sets and prints the seeds of a run: of the order of the shards' sequence numbers
+ * (scripts/local/aws.py), of the freedoms of AWS (scripts/local/freedoms.py), of the moments at which the evaluator is
+ * killed (evaluator.ts), and of the delays of the page's requests (late-responses.ts). Makes the folder in which the
+ * stand-ins for AWS record received calls (scripts/local/contract.py).
  */
 module.exports = async ({ testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));
@@ -22,8 +23,6 @@ module.exports = async ({ testNamePattern }) => {
   process.env.ALL_NAMES_RUN = testNamePattern ? '' : '1';
   const others = process.env.OTHER_SERVERS?.split(' ') ?? [];
   if (others.includes('dynamodb')) process.env.DYNAMODB_LOCAL = await startDynamodbLocal();
-  const { SHARD_SEED, FREEDOMS_SEED } = process.env;
-  console.log(
-    `\nshards are ordered by SHARD_SEED=${SHARD_SEED}, freedoms of AWS are used by FREEDOMS_SEED=${FREEDOMS_SEED}`,
-  );
+  const seeds = Object.keys(SEEDS).map((name) => `${name}=${process.env[name]}`);
+  console.log(`\nseeds: ${seeds.join(' ')}`);
 };

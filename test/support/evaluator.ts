@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Random } from '../../scripts/faults/random';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import type { RunReport } from '../../shared/alerting/tasks/evaluation';
@@ -24,11 +26,21 @@ export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> 
   );
 }
 
-/** Ends the run of an evaluator that was killed. Otherwise it blocks other runs for a minute. */
-export const endKilledRun = (stack: LocalStack): Promise<unknown> =>
-  withTable(stack, ({ client, name }) =>
+const random = new Random(Number(process.env.KILL_SEED));
+
+/**
+ * Runs the evaluator for a time, in ms, and kills all functions at a moment of the run that `KILL_SEED` chooses. Then ends
+ * the run, which would otherwise block other runs for a minute.
+ */
+export async function killEvaluation(stack: LocalStack, atMs: number): Promise<void> {
+  const killed = evaluateAt(stack, atMs).catch(() => undefined);
+  await sleep(random.integer(0, 200));
+  await stack.killFunctions();
+  await withTable(stack, ({ client, name }) =>
     client.send(new DeleteItemCommand({ TableName: name, Key: metaKeys.evaluatorRun })),
   );
+  await killed;
+}
 
 /** Makes failed notifications due now. Otherwise the next attempt comes half a minute or more later. */
 export const retryNow = (stack: LocalStack): Promise<unknown> =>

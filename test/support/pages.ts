@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from './browser';
+import { lateResponses } from './late-responses';
 import { PATIENCE_MS } from './until';
 
 export const DESKTOP = { width: 1400, height: 1000 };
@@ -8,6 +9,9 @@ export const PHONE = { width: 390, height: 844 };
 
 /** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that. */
 export const REQUEST_FAILED = /^Failed to load resource/;
+
+/** A server on a busy machine may respond so. The page then asks again. */
+const SERVER_BUSY = /^Failed to load resource: the server responded with a status of 503/;
 
 /** Maximum wait for the content of a page whose test failed, in ms, and maximum number of characters to show. */
 const SEEN_MS = 30_000;
@@ -19,7 +23,8 @@ const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 export class Pages {
   browser!: Browser;
   readonly contexts: BrowserContext[] = [];
-  /** Errors and warnings of all pages. */
+  private opened = 0;
+  /** Errors and warnings of all pages, except for responses of a busy server. */
   readonly errors: string[] = [];
 
   async start(): Promise<void> {
@@ -68,9 +73,12 @@ export class Pages {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') this.errors.push(message.text());
+      const isProblem = message.type() === 'error' || message.type() === 'warning';
+      if (isProblem && !SERVER_BUSY.test(message.text())) this.errors.push(message.text());
     });
     page.on('pageerror', (error) => this.errors.push(String(error)));
+    const seed = process.env.PAGE_SEED;
+    if (seed !== 'none') await page.addInitScript(lateResponses(Number(seed), this.opened++));
     await page.goto(address);
     return page;
   };
