@@ -183,7 +183,7 @@ describe('the alerts view', () => {
     const page = await opened('view=alerts&alert=');
     const toggle = alert(page, 'High').getByRole('button', { name: 'High', exact: true });
     await toggle.waitFor();
-    expect(await page.getByRole('slider').count()).toBe(0);
+    expect(await page.getByRole('button', { expanded: true }).count()).toBe(0);
     await toggle.focus();
     await page.keyboard.press('Space');
     await alert(page, 'High').getByRole('slider').waitFor();
@@ -239,6 +239,7 @@ describe('the alerts view', () => {
       'Gone{job="shop"}',
       'High{job="shop", severity="page"}',
     ]);
+    await card('sum(shop_load)').getByRole('slider').waitFor();
     expect(await card('sum(shop_load)').getByText('alerts fired').count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: join(SCREENSHOTS, 'alerts-explore.png'), fullPage: true });

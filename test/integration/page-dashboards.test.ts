@@ -173,13 +173,15 @@ describe('the dashboards view', () => {
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'The shop' }).click();
     await page.getByRole('heading', { name: 'The shop', level: 1 }).waitFor();
-    expect(await page.title()).toBe('The shop · HeteroTSDB');
+    const titled = (title: string) =>
+      until(
+        'the title',
+        () => page.title(),
+        (seen) => seen === `${title} · HeteroTSDB`,
+      );
+    await titled('The shop');
     await page.getByRole('link', { name: 'All dashboards' }).click();
-    await until(
-      'the title of the list',
-      () => page.title(),
-      (title) => title === 'Dashboards · HeteroTSDB',
-    );
+    await titled('Dashboards');
   });
 
   const drawn = async (page: Page) => {
