@@ -28,8 +28,6 @@ const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) a
 const PARTITIONS = Math.max(24, HOSTS / 4);
 /** Number of rounds of posts before anything moves. */
 const REST_ROUNDS = IS_LONG ? 10 : 1;
-/** Time in ms within which readers notice that a command has ended. */
-const GOVERNED_MS = 500;
 const whole = { lost: 0, doubled: 0, wrong: 0 };
 
 const tenant = {
@@ -90,7 +88,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
   /** Stands for the functions that the command invokes: it runs their work in this process. */
   const functions = {
     invoke: async <T>(name: string, payload: unknown): Promise<T> => {
-      readers.phase(name === 'flusher' ? 'drain' : 'move');
+      await readers.phase(name === 'flusher' ? 'drain' : 'move');
       return (await (name === 'flusher'
         ? drained()
         : watchMemory({ ...tiers, now: Date.now }, payload as Parameters<typeof watchMemory>[1]))) as T;
@@ -147,9 +145,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
        * may slow the machine.
        */
       rested: async () => {
-        // Readers ask every 200 ms whether to wait.
-        await sleep(GOVERNED_MS);
-        readers.phase('rest');
+        await readers.phase('rest');
         const begun = feed.last;
         while (feed.last < begun + REST_ROUNDS) await sleep(20);
       },
@@ -165,7 +161,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     await feed.round(hosts, false);
     const { rested, stop } = load(feed, startMs);
     // Drain first, so that reads at rest come from memory and the warm tier, as later reads do.
-    readers.phase('drain');
+    await readers.phase('drain');
     if (IS_LONG) await drained();
     await rested();
     const grown = await scaleTo(5);

@@ -18,9 +18,18 @@ let running: Promise<unknown> = Promise.resolve();
 const governor = new ReadGovernor({ scalingUntilMs: () => tiers.recovery.scalingUntilMs() }, Date.now, 200);
 const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
   const { waitedMs } = governor;
+  const begun = phase;
   await governor.wait();
-  if (governor.waitedMs > waitedMs) findings.waits[phase]++;
+  if (governor.waitedMs > waitedMs) findings.waits[begun]++;
 });
+
+/** Waits until reads begin at once. After a command, they wait until the governor has looked again. */
+async function unhindered(): Promise<void> {
+  for (let waitedMs = NaN; governor.waitedMs !== waitedMs; ) {
+    waitedMs = governor.waitedMs;
+    await governor.wait();
+  }
+}
 
 /** Reads hosts in turn; each read must be complete or fail. */
 async function readOn(reader: number): Promise<void> {
@@ -36,8 +45,11 @@ async function readOn(reader: number): Promise<void> {
 
 process.on('message', async (command: ReadersCommand) => {
   if (command.kind === 'appended') feed.noteAppended(hosts, command.at);
-  else if (command.kind === 'phase') phase = command.phase;
-  else if (command.kind === 'begin') {
+  else if (command.kind === 'phase') {
+    if (command.phase === 'rest') await unhindered();
+    phase = command.phase;
+    process.send!(command.phase);
+  } else if (command.kind === 'begin') {
     feed = new ClusterFeed(tiers, tenant, command.startMs, names);
     feed.noteAppended(hosts, 0);
     findings = {

@@ -57,19 +57,33 @@ export class ClusterReaders {
     this.send({ kind: 'appended', at });
   }
 
-  phase(phase: Phase): void {
+  /** Tells the readers what happens from now on. Ends when they know; at rest, when no read waits any more. */
+  async phase(phase: Phase): Promise<void> {
+    const known = this.told((message) => message === phase);
     this.send({ kind: 'phase', phase });
+    await known;
   }
 
   async stop(): Promise<ReadersFindings> {
-    const answered = once(this.child, 'message');
+    const found = this.told((message) => typeof message === 'object');
     this.send({ kind: 'stop' });
-    const [findings] = await answered;
-    return findings as ReadersFindings;
+    return (await found) as ReadersFindings;
   }
 
   end(): void {
     this.child.kill();
+  }
+
+  /** Waits for a message. Several callers may wait at the same time. */
+  private told(isMine: (message: unknown) => boolean): Promise<unknown> {
+    return new Promise((resolve) => {
+      const look = (message: unknown) => {
+        if (!isMine(message)) return;
+        this.child.off('message', look);
+        resolve(message);
+      };
+      this.child.on('message', look);
+    });
   }
 
   private send(command: ReadersCommand): void {
