@@ -15,6 +15,7 @@ import { TaskStates } from '../alerting/tasks/task-states';
 import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
+import { tenantIdOf } from '../model/placement';
 import type { AlertBatch } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
@@ -25,6 +26,7 @@ import type { MonitorState } from '../monitors/monitor-state';
 import { NotificationGroups } from '../monitors/notification-groups';
 import type { Probe } from '../monitors/probe';
 import { type TargetStores, targetsOf } from '../monitors/targets';
+import { CANARY_TENANT } from '../operations/canary-key';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -53,6 +55,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
   const store = new EvaluatorStore(table);
   const usage = new UsageTable(table);
+  const canary = tenantIdOf(CANARY_TENANT);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
   const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
   const publish = publisher();
@@ -109,7 +112,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.consumerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
-    quiet: (tenants, nowMs) => quietOf(usage, store, tenants, nowMs),
+    quiet: (tenants, nowMs) => quietOf(usage, store, { tenants, canary }, nowMs),
     done: new Map(),
     now: Date.now,
     sleep,

@@ -4,7 +4,7 @@ import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
 /** The canary has its own tenant, so that its samples count towards no customer's usage. */
-const CANARY_TENANT = 'canary';
+export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * DAY_MS;
 
 /**

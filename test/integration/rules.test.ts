@@ -15,6 +15,7 @@ import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { tenantIdOf } from '../../shared/model/placement';
+import { CANARY_TENANT } from '../../shared/operations/canary-key';
 import type { Table } from '../../shared/platform/table';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { evaluateAt, killEvaluation } from '../support/evaluator';
@@ -557,9 +558,13 @@ describe('rules', () => {
     const tenantId = tenantIdOf('default');
     const tick = (n: number) => startMs + (240 + n) * 60_000;
     const at = (n: number) => tick(n) - offsetMs;
-    /** Records that clients posted in a minute. */
+    /** Records that a tenant and the canary posted in a minute. */
     const use = (n: number) =>
-      usage.use(tenantId, 'samplesPerMinute', tick(n) / 60_000, 500, AbortSignal.timeout(5_000));
+      Promise.all(
+        [tenantId, tenantIdOf(CANARY_TENANT)].map((id) =>
+          usage.use(id, 'samplesPerMinute', tick(n) / 60_000, 500, AbortSignal.timeout(5_000)),
+        ),
+      );
     expect((await request('POST', `${RULER}/own`, ABSENCE)).status).toBe(202);
     for (let n = -25; n < 0; n++) await use(n);
     await post(at(0), { shop: 20 });

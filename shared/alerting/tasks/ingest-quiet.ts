@@ -26,10 +26,16 @@ const USUAL_MINUTES = 20;
 const LEAST_ACTIVE = 16;
 /** Number of tenants whose posts tell whether samples still reach the stage. */
 const HEARD_TENANTS = 20;
+/**
+ * Minimum usual number of tenants. The posts of a single tenant do not tell an outage from the death of its only host,
+ * whose alert must not be missed.
+ */
+const LEAST_TENANTS = 2;
 
 /**
  * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
- * result if it has changed.
+ * result if it has changed. The canary posts as a tenant of its own, so a dead host of the only other tenant is no
+ * outage.
  *
  * Compares each tenant with its own usual rate, and then counts tenants. So a large tenant that stops does not hide that
  * the others still post, and an outage that lets a few posts through is an outage.
@@ -37,15 +43,16 @@ const HEARD_TENANTS = 20;
 export async function quietOf(
   usage: Pick<UsageTable, 'usesBetween'>,
   store: Pick<EvaluatorStore, 'quiet' | 'putQuiet'>,
-  tenants: readonly Id[],
+  { tenants, canary }: { readonly tenants: readonly Id[]; readonly canary: Id },
   nowMs: number,
 ): Promise<QuietPeriod | undefined> {
   const step = Math.max(1, tenants.length / HEARD_TENANTS);
-  const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
+  const some = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
+  const heard = new Set([canary, ...some]);
   const budget: BudgetName = 'samplesPerMinute';
   const [last, ...uses] = await Promise.all([
     store.quiet(),
-    ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
+    ...Array.from(heard, (tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
   ]);
   const posting = new Map<number, number>();
   for (const use of uses)
@@ -92,7 +99,7 @@ export function ingestQuiet(
     const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
     return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };
   }
-  if (usual === undefined) return last;
+  if (usual === undefined || usual < LEAST_TENANTS) return last;
   for (let minute = before - QUIET_MINUTES; minute < before; minute++)
     if (at(minute) >= usual * QUIET_SHARE) return last;
   return { fromMs: (before - QUIET_MINUTES) * MINUTE_MS, usual };

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { ingestQuiet, type QuietPeriod, quietOf } from '../../../../shared/alerting/tasks/ingest-quiet';
 import type { Id } from '../../../../shared/model/id';
 
@@ -19,6 +20,7 @@ test.each([
     counts: Array.from({ length: 22 }, (_, i) => (i % 5 === 0 ? 10 : 0)),
   },
   { name: 'a stage without posts is not quiet', counts: [] },
+  { name: 'a single tenant that stops may be a single host that died', counts: [...usual(1), 0, 0] },
 ])('$name', ({ counts }) => {
   expect(at(minutes(...counts))).toBeUndefined();
 });
@@ -51,25 +53,27 @@ test('a new quiet period can follow one that has ended', () => {
 });
 
 describe('the tenants of a stage', () => {
-  /** Samples that each tenant posts in a minute: first for 20 minutes, then for the last two. */
-  const quietAfter = (...tenants: readonly (readonly [before: number, after: number])[]) =>
+  /** Samples that the canary and each tenant post in a minute: first for 20 minutes, then for the last two. */
+  const quietAfter = (canary: number, ...tenants: readonly (readonly [before: number, after: number])[]) =>
     quietOf(
       {
         usesBetween: async (tenant) => {
-          const [before, after] = tenants[Number(tenant)]!;
+          const [before, after] = tenant === 'canary' ? [1, canary] : tenants[Number(tenant)]!;
           return minutes(...usual(before), after, after);
         },
       },
       { quiet: async () => undefined, putQuiet: async () => {} },
-      tenants.map((_, i) => String(i) as Id),
+      { tenants: tenants.map((_, i) => String(i) as Id), canary: 'canary' as Id },
       100 * MINUTE_MS + 5_000,
     );
 
   test.each([
-    { name: 'the only tenant stops', tenants: [[500, 0]], isQuiet: true },
-    { name: 'eight of ten hosts of the only tenant die', tenants: [[500, 100]], isQuiet: false },
+    { name: 'the only tenant stops, and so does the canary', canary: 0, tenants: [[500, 0]], isQuiet: true },
+    { name: 'the only host of the only tenant dies', canary: 1, tenants: [[500, 0]], isQuiet: false },
+    { name: 'eight of ten hosts of the only tenant die', canary: 0, tenants: [[500, 100]], isQuiet: false },
     {
       name: 'an outage lets few posts through',
+      canary: 0,
       tenants: [
         [500, 25],
         [900, 40],
@@ -77,7 +81,14 @@ describe('the tenants of a stage', () => {
       isQuiet: true,
     },
     {
+      name: 'an outage lets only the canary through, and ten tenants post usually',
+      canary: 1,
+      tenants: Array.from({ length: 10 }, (): [number, number] => [500, 0]),
+      isQuiet: true,
+    },
+    {
       name: 'one of two tenants stops',
+      canary: 0,
       tenants: [
         [500, 0],
         [500, 500],
@@ -86,6 +97,7 @@ describe('the tenants of a stage', () => {
     },
     {
       name: 'the one that posts nearly everything stops',
+      canary: 0,
       tenants: [
         [1e6, 0],
         [500, 500],
@@ -94,13 +106,27 @@ describe('the tenants of a stage', () => {
     },
     {
       name: 'all stop',
+      canary: 0,
       tenants: [
         [1e6, 0],
         [500, 0],
       ],
       isQuiet: true,
     },
-  ] as const)('$name', async ({ tenants, isQuiet }) => {
-    expect((await quietAfter(...tenants)) !== undefined).toBe(isQuiet);
+  ] as const)('$name', async ({ canary, tenants, isQuiet }) => {
+    expect((await quietAfter(canary, ...tenants)) !== undefined).toBe(isQuiet);
+  });
+
+  test('a host that posts nearly everything never rests the rules when it dies, whatever the others do', () => {
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 1e6 }),
+        async (others, samples) => {
+          const alive = others.map((count): [number, number] => [count, count]);
+          expect(await quietAfter(1, [samples, 0], ...alive)).toBeUndefined();
+        },
+      ),
+    );
   });
 });
