@@ -49,7 +49,9 @@ export function advanceAlerts(
 ): Alert[] {
   const present = new Map(found.map((each) => [labelsKey(each.labels), each]));
   const next: Alert[] = [];
-  for (const alert of alerts) {
+  for (const known of alerts) {
+    // A tick of an evaluator whose clock was wrong may lie in the future. The alert must not wait for that time.
+    const alert = { ...known, activeAtMs: Math.min(known.activeAtMs, tickMs) };
     const key = labelsKey(alert.labels);
     const element = present.get(key);
     if (element === undefined) {

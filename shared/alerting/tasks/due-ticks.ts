@@ -2,6 +2,11 @@ import type { QuietPeriod } from './ingest-quiet';
 
 /** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
+/**
+ * If the newest completed tick is further in the future than this, in ms, the clock of an evaluator was wrong. The rule
+ * group then goes on with the newest tick, as a new one does. Otherwise it would not be evaluated until that time.
+ */
+const MAX_AHEAD_MS = 12 * 3_600_000;
 
 /** Time and state of the pipeline when rule groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
@@ -37,7 +42,8 @@ export function dueTicks(
     quiet === undefined ||
     tickMs - queryOffsetMs < quiet.fromMs ||
     tickMs - queryOffsetMs >= (quiet.toMs ?? Infinity);
-  if (doneMs === undefined) return { ticks: [newestMs].filter(isHeard), skipped: 0 };
+  if (doneMs === undefined || doneMs > nowMs + MAX_AHEAD_MS)
+    return { ticks: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;
   // If the interval exceeds the bound, the newest tick is still evaluated.

@@ -111,6 +111,14 @@ describe('an alert', () => {
     expect(advanceAlerts(pending, [found()], 3_600_000, long)).toMatchObject([{ state: 'firing' }]);
   });
 
+  test('that a tick of the future found waits only for `for` when ticks go on from now', () => {
+    const timing = { forMs: MINUTE_MS, keepFiringForMs: 0 };
+    const ahead = advanceAlerts([], [found()], 100 * MINUTE_MS, timing);
+    const pending = advanceAlerts(ahead, [found()], MINUTE_MS, timing);
+    expect(pending).toMatchObject([{ state: 'pending', activeAtMs: MINUTE_MS }]);
+    expect(advanceAlerts(pending, [found()], 2 * MINUTE_MS, timing)).toMatchObject([{ state: 'firing' }]);
+  });
+
   test('never depends on the other alerts of its rule', () => {
     const tick = fc.record({ a: fc.boolean(), b: fc.boolean() });
     const minutes = fc.integer({ min: 0, max: 3 });
