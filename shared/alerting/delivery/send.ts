@@ -23,7 +23,7 @@ export interface Target {
   readonly address: string;
   /**
    * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, the
-   * batch's next targets and all later batches of the monitor wait for this target.
+   * batch's next targets and all later batches of the monitor wait for this target, for ten minutes at most.
    */
   readonly queue: string;
   /** How many of the batch's notifications the target receives. */
@@ -75,6 +75,16 @@ export interface SendReport {
 const PARALLEL = 32;
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
+/**
+ * How long before it expires a batch becomes a dead letter, in ms, whatever its attempts. It may have had none, because
+ * it waited behind batches whose attempts all failed.
+ */
+const BEFORE_EXPIRY_MS = 3_600_000;
+/**
+ * Age of a batch of events from which its channels no longer wait for the list of alerts, in ms. An alert that the list
+ * lacks is better than an alert of which nobody hears.
+ */
+const MAX_LIST_WAIT_MS = 600_000;
 /** Number of attempts after which a batch becomes a dead letter. */
 export const MAX_ATTEMPTS = 36;
 const FIRST_WAIT_MS = 30_000;
@@ -215,18 +225,20 @@ async function empty(
 ): Promise<void> {
   const { store, now } = dependencies;
   const channels = channelsOf(receivers);
-  const surplus = items.slice(0, Math.max(0, items.length - MAX_WAITING));
-  for (const item of surplus) await giveUp(dependencies, item, report);
   const waiting = new Set<string>();
-  for (const item of items.slice(surplus.length)) {
+  for (const [i, item] of items.entries()) {
+    const { batch, attempts, dueMs, expiresMs } = item;
+    const ageMs = now() - batch.tickMs;
+    if (i < items.length - MAX_WAITING || now() > expiresMs - BEFORE_EXPIRY_MS) {
+      const reason = 'it waited for too long, or too many waited with it';
+      await giveUp(dependencies, { ...item, refused: [...item.refused, reason] }, report);
+      continue;
+    }
     if (!hasTime()) return;
-    const { batch, attempts, dueMs } = item;
-    const isStopped = () => isEventBatch(batch) && waiting.has(batch.monitorId);
+    const isStopped = () => isEventBatch(batch) && waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS;
     if (isStopped()) continue;
     const isRepeat = isRepeated(batch);
-    const targets = isEventBatch(batch)
-      ? await eventTargetsOf(dependencies, tenant, batch, item)
-      : channels.map((channel) => targetOf(dependencies, channel, batch));
+    const targets = await targetsOf(dependencies, tenant, item, channels);
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
     const failures = new Map<string, string>();
@@ -275,19 +287,21 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   await store.giveUp(item);
 }
 
-/** Returns the targets of a batch of events, or one that fails in their place if they could not be determined. */
-async function eventTargetsOf(
-  { eventTargets }: SendDependencies,
+/** Returns the targets of a batch, or one that fails in their place if they could not be determined. */
+async function targetsOf(
+  dependencies: SendDependencies,
   tenant: Pick<Tenant, 'id' | 'name'>,
-  batch: EventBatch,
-  { unreadable }: OutboxItem,
+  { key, batch, unreadable }: OutboxItem,
+  channels: readonly ReceiverChannel[],
 ): Promise<readonly Target[]> {
   try {
     if (unreadable !== undefined) throw unreadable;
-    return await eventTargets(tenant, batch);
+    return isEventBatch(batch)
+      ? await dependencies.eventTargets(tenant, batch)
+      : channels.map((channel) => targetOf(dependencies, channel, batch));
   } catch (error) {
     const deliver = () => Promise.reject(error);
-    return [{ address: 'targets', queue: batch.monitorId, count: 1, deliver }];
+    return [{ address: 'targets', queue: isEventBatch(batch) ? batch.monitorId : key, count: 1, deliver }];
   }
 }
 

@@ -60,6 +60,8 @@ export interface OutboxItem extends Delivery {
   readonly batch: NotificationBatch | EventBatch;
   /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
   readonly unreadable?: unknown;
+  /** When the table removes the item, in ms since epoch. */
+  readonly expiresMs: number;
   readonly stored: Item;
 }
 
@@ -69,7 +71,7 @@ export interface StoredReport extends Omit<RunReport, 'began'> {
   readonly atMs: number;
 }
 
-/** Maximum time for which a batch waits for its receivers, in s. */
+/** Time after which an item of the outbox expires, in s. An hour earlier, it becomes a dead letter (send.ts). */
 const OUTBOX_SECONDS = 86_400;
 /** Time that a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
@@ -271,16 +273,36 @@ function outboxItem(item: Item): OutboxItem {
     key,
     tenantId: metaKeys.parseOutboxBatch(key).tenantId,
     ...batchIn(item, key),
-    ...(delivery === undefined ? UNTRIED : (JSON.parse(delivery.S!) as Delivery)),
+    expiresMs: Number(item[TABLE_KEYS.ttl]?.N ?? Infinity) * 1000,
+    ...(delivery === undefined ? UNTRIED : deliveryIn(delivery.S)),
     stored: item,
   };
+}
+
+function areLabels(labels: unknown): boolean {
+  return Array.isArray(labels) && labels.every(Array.isArray);
+}
+
+/** A delivery that cannot be read counts as not begun. So the batch is sent again, which receivers must bear. */
+function deliveryIn(text: string | undefined): Delivery {
+  try {
+    const { attempts, dueMs, taken, refused } = JSON.parse(text!) as Delivery;
+    const isWhole = Number.isFinite(attempts) && Number.isFinite(dueMs);
+    return isWhole && Array.isArray(taken) && Array.isArray(refused)
+      ? { attempts, dueMs, taken, refused }
+      : UNTRIED;
+  } catch {
+    return UNTRIED;
+  }
 }
 
 function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable'> {
   try {
     const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
-    if (!Array.isArray(isEventBatch(batch) ? batch.events : batch.notifications))
-      throw new TypeError('a batch has neither notifications nor events');
+    const entries = isEventBatch(batch) ? batch.events : batch.notifications;
+    if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
+    if (!entries.every((entry) => entry?.alert?.id !== undefined || areLabels(entry?.labels)))
+      throw new TypeError('a batch has a notification without labels, or an event without an alert');
     return { batch };
   } catch (unreadable) {
     const { tickMs, tenantId } = metaKeys.parseOutboxBatch(key);

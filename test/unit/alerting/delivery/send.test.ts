@@ -120,7 +120,10 @@ test("a webhook gets an Alertmanager's body, with the transition's id", () => {
 });
 
 const NOTHING: SendReport = { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
-const ITEM = { tenantId: 'id', attempts: 0, dueMs: 0, taken: [], refused: [], stored: {} };
+const ITEM = {
+  ...{ tenantId: 'id', attempts: 0, dueMs: 0, taken: [], refused: [], stored: {} },
+  expiresMs: NOW_MS + 86_400_000,
+};
 
 /** Receivers of one tenant, and an outbox in memory. */
 function sender(
@@ -283,6 +286,25 @@ test('a batch that was attempted more often than the maximum, as another release
   failing.set('a', false);
   expect(await send()).toMatchObject({ failed: 1, dropped: 1 });
   expect([outbox.size, dead.length]).toEqual([0, 1]);
+});
+
+test('batches that wait for a day behind a failing one become dead letters, each with the reason', async () => {
+  const { send, failing, later, outbox, dead } = sender(
+    ['a'],
+    [0, 1, 2, 3, 4, 5].map((n) => batchOf('g', NOW_MS + n)),
+  );
+  failing.set('a', false);
+  let dropped = 0;
+  for (let minutes = 0; minutes < 24 * 60; minutes += 10) {
+    dropped += (await send()).dropped;
+    later(600_000);
+  }
+  expect(outbox.size).toBe(0);
+  expect([dropped, dead.length]).toEqual([6, 6]);
+  expect(dead.map(({ refused }) => refused.at(-1))).toEqual([
+    ...Array(3).fill('a fails'),
+    ...Array(3).fill('it waited for too long, or too many waited with it'),
+  ]);
 });
 
 test('the oldest batches of a tenant become dead letters when too many wait', async () => {

@@ -64,6 +64,12 @@ const batchOf = (tenant: typeof TENANT, group: string) =>
 test.each([
   { name: 'that does not decode', bytes: Buffer.from('no zstd') },
   { name: 'that is no object', bytes: encodeJson(null) },
+  { name: 'with a notification that is null', bytes: encodeJson({ tenant: 'acme', notifications: [null] }) },
+  { name: 'with a notification that is empty', bytes: encodeJson({ tenant: 'acme', notifications: [{}] }) },
+  {
+    name: 'with an event without an alert',
+    bytes: encodeJson({ monitorId: 'm', events: [{ alert: null }] }),
+  },
   { name: 'without notifications and events', bytes: encodeJson({ tenant: 'acme', tickMs: NOW_MS }) },
 ])(
   'a batch $name holds back no other, is reported by its age, and becomes a dead letter',
@@ -101,6 +107,18 @@ test.each([
     const dead = await store.listUndelivered(TENANT.id, 10);
     expect(dead).toMatchObject([
       { attempts: MAX_ATTEMPTS, batch: { tickMs: NOW_MS }, stored: { batch: { B: bytes } } },
+    ]);
+  },
+);
+
+test.each(['no JSON', 'null', '{"attempts":1,"dueMs":0}'])(
+  'a batch with the damaged delivery %s is sent, and holds back no other',
+  async (delivery) => {
+    const damaged = { ...itemOf(TENANT, 'a', batchOf(TENANT, 'a')), delivery: { S: delivery } };
+    const store = new EvaluatorStore(tableOf([damaged, itemOf(OTHER, 'c', batchOf(OTHER, 'c'))]));
+    expect(await store.outbox()).toMatchObject([
+      { attempts: 0, dueMs: 0, taken: [], refused: [] },
+      { batch: { tenant: 'other' } },
     ]);
   },
 );
