@@ -117,8 +117,10 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByText(/expected number, got "three"/).waitFor();
     expect(pages.errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
     await field(page, 'warning').fill('4');
-    await button(page, 'Evaluate the last day').click();
+    await button(page, 'Evaluate the last day').press('Enter');
     await page.getByText('2 alerts would have opened in the last day.').waitFor();
+    // The keyboard keeps the focus while the answer is awaited.
+    await page.locator('button:focus', { hasText: 'Evaluate the last day' }).waitFor();
     const fired = page.getByRole('list', { name: 'Alerts that would have opened' }).getByRole('listitem');
     expect(await fired.first().textContent()).toMatch(/^CRITICAL web1 .* for 59 min, 8$/);
     expect(await fired.nth(1).textContent()).toMatch(/, still open, 8$/);

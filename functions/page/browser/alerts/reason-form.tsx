@@ -24,6 +24,7 @@ export function ReasonForm({ action, placeholder, maxReason, onSubmit, children 
   const reasonId = useId();
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (isSending) return;
     setProblem(undefined);
     setSending(true);
     try {
@@ -47,7 +48,8 @@ export function ReasonForm({ action, placeholder, maxReason, onSubmit, children 
         />
       </span>
       {children}
-      <button type="submit" disabled={isSending}>
+      {/* A disabled button would lose the focus. */}
+      <button type="submit" aria-disabled={isSending}>
         {action}
       </button>
       {problem !== undefined && (

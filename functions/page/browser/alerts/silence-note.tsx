@@ -16,6 +16,7 @@ export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const end = async () => {
+    if (isSending) return;
     setProblem(undefined);
     setSending(true);
     try {
@@ -32,7 +33,7 @@ export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
         <b>Silenced</b> until {formatTime(secondsOf(silence.endsAt), utc)} by {silence.createdBy}:{' '}
         {silence.comment}
       </span>
-      <button type="button" class="quiet" disabled={isSending} onClick={end}>
+      <button type="button" class="quiet" aria-disabled={isSending} onClick={end}>
         End the silence
       </button>
       {problem !== undefined && (

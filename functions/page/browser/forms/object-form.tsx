@@ -32,7 +32,7 @@ export function ObjectForm(props: ObjectFormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        onSave();
+        if (!isSending) onSave();
       }}
     >
       {fields.map((field) => (
@@ -47,7 +47,7 @@ export function ObjectForm(props: ObjectFormProps) {
         />
       ))}
       <div class="buttons">
-        <button type="submit" class="primary" disabled={isSending}>
+        <button type="submit" class="primary" aria-disabled={isSending}>
           Save
         </button>
         {actions}

@@ -43,6 +43,7 @@ export function Preview(props: PreviewProps) {
   const [problem, setProblem] = useState<string>();
   const [isReading, setReading] = useState(false);
   const read = async () => {
+    if (isReading) return;
     setReading(true);
     setProblem(undefined);
     try {
@@ -58,7 +59,7 @@ export function Preview(props: PreviewProps) {
     <section class="preview" aria-labelledby="preview" aria-busy={isReading}>
       <h3 id="preview">When would it have fired?</h3>
       <p class="buttons">
-        <button type="button" disabled={isReading} onClick={() => void read()}>
+        <button type="button" aria-disabled={isReading} onClick={() => void read()}>
           {isReading ? 'judging …' : 'Evaluate the last day'}
         </button>
         <span class="note">
