@@ -12,6 +12,7 @@ import {
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 import { parseDay, parseTime } from './option-values';
+import { interruptibleSlices } from './signals';
 
 export interface ArchiveOptions {
   /** Archives only UTC days that end by this time, in ms. */
@@ -59,7 +60,11 @@ export function archiveCommand(): Command {
       run(
         options,
         (functions) =>
-          archive(functions, { before: options.before ?? ALL_DAYS_MS, purge: options.purge }, progress),
+          interruptibleSlices(
+            'The archiver finishes what it has begun. To go on, run the command again.',
+            (tell) =>
+              archive(functions, { before: options.before ?? ALL_DAYS_MS, purge: options.purge }, tell),
+          ),
         (totals) => archiveText(totals, options.purge),
       ),
     )

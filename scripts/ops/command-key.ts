@@ -2,6 +2,7 @@ import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Right } from '../../shared/tenancy/rights';
 import { progress } from './command';
 import type { Functions } from './invoke';
+import { interruptible } from './signals';
 
 export interface CommandKey {
   readonly tenant: string;
@@ -9,9 +10,6 @@ export interface CommandKey {
   /** Time after which the key expires, in ms, in case the command is killed before it can revoke the key. */
   readonly lifetimeMs: number;
 }
-
-/** Exit codes of a command that a signal has ended, as is customary in shells. */
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
  * Runs work with its own API key. The key does not count towards a tenant's limit of two keys. It is revoked at the
@@ -33,18 +31,16 @@ export async function withCommandKey<T>(
     const { publicId } = await creating;
     await functions.invoke('operator', { command: 'keys revoke', id: publicId });
   };
-  const stop = (signal: keyof typeof SIGNALS) => {
+  const stop = async () => {
     progress('interrupted; revoking the key of this command');
-    void revoke()
-      .catch((error: Error) => progress(error.message))
-      .then(() => process.exit(SIGNALS[signal]));
-  };
-  // Handle signals from now on, because a signal may arrive before the response with the key.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
-  try {
-    return await work((await creating).key);
-  } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
     await revoke();
-  }
+  };
+  // The signal may arrive before the response with the key.
+  return interruptible(stop, async () => {
+    try {
+      return await work((await creating).key);
+    } finally {
+      await revoke();
+    }
+  });
 }

@@ -3,6 +3,7 @@ import type { FlushResult } from '../../functions/flusher/handler';
 import { type CommonOptions, command, progress, run } from './command';
 import { findSource } from './find-source';
 import { type Functions, OperatorError } from './invoke';
+import { interruptibleSlices } from './signals';
 
 export interface DrainResult {
   readonly windows: number;
@@ -39,10 +40,10 @@ async function drainAs(
   functions: Functions,
   { host, tenant = 'default' }: { readonly host?: string; readonly tenant?: string },
 ): Promise<DrainResult> {
-  if (host === undefined) return drain(functions, progress);
-  const { id, text } = await findSource(functions, { tenant, host });
-  progress(`draining the partition of ${text}`);
-  return drain(functions, progress, { tenant, id });
+  const found = host === undefined ? undefined : await findSource(functions, { tenant, host });
+  if (found !== undefined) progress(`draining the partition of ${found.text}`);
+  const goOn = 'The flushers finish what they have begun. To go on, run the command again.';
+  return interruptibleSlices(goOn, (tell) => drain(functions, tell, found && { tenant, id: found.id }));
 }
 
 function drainText({ windows, samples, bytes }: DrainResult): string {

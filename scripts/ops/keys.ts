@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
 import { RIGHTS, type Right } from '../../shared/tenancy/rights';
-import { type CommonOptions, callOperator, command } from './command';
+import { type CommonOptions, callOperator, command, run } from './command';
 import { InvalidValueError, parseDurationOption, parseTime } from './option-values';
 import { table } from './table';
 
@@ -43,16 +43,24 @@ export function keyCommands(): Command {
       command('list', "list a tenant's keys by their public ids")
         .requiredOption('--tenant <name>', 'the tenant')
         .action((options: TenantOptions) =>
-          callOperator(options, { command: 'keys list', tenant: options.tenant }, (keys: KeyDescription[]) =>
-            table(
-              ['id', 'rights', 'created', 'expires'],
-              keys.map(({ publicId, rights, createdAt, expiresAt }) => [
-                publicId,
-                rights.join(','),
-                new Date(createdAt).toISOString(),
-                expiryText(expiresAt),
-              ]),
-            ),
+          run(
+            options,
+            async (functions) => ({
+              keys: await functions.invoke<KeyDescription[]>('operator', {
+                command: 'keys list',
+                tenant: options.tenant,
+              }),
+            }),
+            ({ keys }) =>
+              table(
+                ['id', 'rights', 'created', 'expires'],
+                keys.map(({ publicId, rights, createdAt, expiresAt }) => [
+                  publicId,
+                  rights.join(','),
+                  new Date(createdAt).toISOString(),
+                  expiryText(expiresAt),
+                ]),
+              ),
           ),
         ),
     )

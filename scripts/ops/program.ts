@@ -52,7 +52,7 @@ export function opsProgram(): Command {
     .version(version)
     .enablePositionalOptions()
     .description(
-      'Operator commands of HeteroTSDB. A command exits with 0 on success, else with 1 and an error message on stderr.',
+      'Operator commands of HeteroTSDB. A command exits with 0 on success, else with 1 and an error message on stderr. If Ctrl-C ends it, it exits with 130.',
     );
   for (const command of commands) program.addCommand(command);
   return program;

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
-import { type CommonOptions, command, progress, run } from './command';
+import { type CommonOptions, command, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 import { parseTime, requireOrder } from './option-values';
+import { interruptibleSlices } from './signals';
 
 export interface ReplayOptions {
   /** Stream arrival time in ms; 0 for the oldest record in the stream. */
@@ -55,7 +56,10 @@ function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<
   if (options.stop)
     return functions.invoke('recovery', { action: 'stop', abandon: options.abandon ?? false });
   if (options.status) return functions.invoke('recovery', { action: 'status' });
-  return replay(functions, { from: options.from ?? 0, to: options.to }, progress);
+  return interruptibleSlices(
+    'The replay goes on. `replay --status` shows it, `replay --stop` stops it, and the same command watches it again.',
+    (tell) => replay(functions, { from: options.from ?? 0, to: options.to }, tell),
+  );
 }
 
 /**

@@ -132,8 +132,14 @@ describe('wiped or full memory', () => {
     });
     const [line] = (await once(command.stderr!, 'data')) as [Buffer];
     expect(line.toString()).toMatch(/^replay [0-9a-f-]+ of the beginning of the stream to now: running, /);
+    const ended = once(command, 'close');
+    const rest: Buffer[] = [];
+    command.stderr!.on('data', (bytes: Buffer) => rest.push(bytes));
     command.kill('SIGINT');
-    await once(command, 'exit');
+    expect(await ended).toEqual([130, null]);
+    expect(Buffer.concat(rest).toString()).toMatch(
+      /^interrupted\. Last state: replay .* The replay goes on\./m,
+    );
     await stack.killFunctions();
     const first = await ops<RecoveryStatus>(stack.url, 'replay');
     expect(first.replay!.state).toBe('done');

@@ -138,7 +138,10 @@ describe('rules over history', () => {
   });
 
   test('backfill revokes its key when Ctrl-C ends it', async () => {
-    const keys = () => ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'default');
+    const keys = async () => {
+      const args = ['keys', 'list', '--tenant', 'default'];
+      return (await ops<{ keys: KeyDescription[] }>(stack.url, ...args)).keys;
+    };
     const isOwn = ({ rights }: KeyDescription) => rights.join() === 'read';
     const range = ['--from', iso(0), '--to', iso(180), '--rate', '1'];
     const child = spawnScript('ops', ['rules', 'backfill', file, ...range, '--url', stack.url]);

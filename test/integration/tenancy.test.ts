@@ -160,14 +160,26 @@ describe('keys', () => {
   test('are two at a time for each set of rights, listed without what opens', async () => {
     await createKey('umbrella', 'read,write');
     await expect(createKey('umbrella', 'write,read')).rejects.toThrow(/^the tenant has 2 keys/);
-    const listed = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'umbrella');
+    const { keys: listed } = await ops<{ keys: KeyDescription[] }>(
+      stack.url,
+      'keys',
+      'list',
+      '--tenant',
+      'umbrella',
+    );
     expect(listed).toHaveLength(2);
     for (const key of listed)
       expect(Object.keys(key).sort()).toEqual(['createdAt', 'publicId', 'rights', 'tenant']);
     await ops(stack.url, 'keys', 'revoke', listed[1]!.publicId);
     await createKey('umbrella', 'read,write');
     // An expired key no longer counts.
-    const slots = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'acme');
+    const { keys: slots } = await ops<{ keys: KeyDescription[] }>(
+      stack.url,
+      'keys',
+      'list',
+      '--tenant',
+      'acme',
+    );
     expect(slots.filter(({ rights }) => rights.join() === 'read')).toHaveLength(2);
     await createKey('acme', 'read');
   });

@@ -1,0 +1,49 @@
+import { progress } from './command';
+
+/** Exit codes of a command that a signal has ended, as is customary in shells. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Does work that Ctrl-C may end. Then does `onStop`, and ends the process with the exit code of the signal. The signal is
+ * handled from the call on, until the work has ended.
+ */
+export async function interruptible<T>(
+  onStop: () => void | Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stop = async (signal: keyof typeof EXIT_CODES) => {
+    try {
+      await onStop();
+    } catch (error) {
+      progress((error as Error).message);
+    }
+    process.exit(EXIT_CODES[signal]);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  try {
+    return await work();
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+  }
+}
+
+/**
+ * Does work that a function of the stack does slice by slice. If Ctrl-C ends the command, it says how far the work was
+ * and how to go on.
+ *
+ * @param goOn sentences that follow the last line of progress
+ */
+export function interruptibleSlices<T>(
+  goOn: string,
+  work: (progress: (line: string) => void) => Promise<T>,
+): Promise<T> {
+  let last = 'nothing reported yet';
+  return interruptible(
+    () => progress(`interrupted. Last state: ${last}. ${goOn}`),
+    () =>
+      work((line) => {
+        last = line;
+        progress(line);
+      }),
+  );
+}
