@@ -139,12 +139,15 @@ function rangeOf(data: Uint8Array): MissingRange | undefined {
   }
 }
 
-/** Maximum age of the gaps that a read uses, ms. */
+/** Age of the gaps in memory from which they are read again, ms. */
 const MAX_AGE_MS = 10_000;
+/** Age up to which a read does not wait until the gaps have been read again, ms. */
+const MAX_STALE_MS = 60_000;
 
-/** Tells readers about the gaps. Keeps them in memory for {@link MAX_AGE_MS}. */
+/** Tells readers about the gaps. Keeps them in memory, so that a read need not wait for the table. */
 export class KnownGaps {
-  private copy: { readonly gaps: Promise<ReadonlyMap<string, Gap>>; readonly readMs: number } | undefined;
+  private copy: { readonly gaps: ReadonlyMap<string, Gap>; readonly readMs: number } | undefined;
+  private reading: Promise<void> | undefined;
 
   constructor(
     private readonly table: Pick<TableGaps, 'read'>,
@@ -165,17 +168,22 @@ export class KnownGaps {
     return since;
   }
 
-  private fresh(): Promise<ReadonlyMap<string, Gap>> {
-    const nowMs = this.now();
-    if (this.copy === undefined || Math.abs(nowMs - this.copy.readMs) >= MAX_AGE_MS) {
-      const gaps = this.table.read();
-      const copy = { gaps, readMs: nowMs };
-      this.copy = copy;
-      gaps.catch(() => {
-        if (this.copy === copy) this.copy = undefined;
+  /** Returns the gaps. If the table does not answer, returns those that were read last. */
+  private async fresh(): Promise<ReadonlyMap<string, Gap>> {
+    const ageMs = this.copy === undefined ? Infinity : Math.abs(this.now() - this.copy.readMs);
+    if (ageMs >= MAX_AGE_MS) {
+      this.reading ??= this.refresh().finally(() => {
+        this.reading = undefined;
       });
+      if (ageMs >= MAX_STALE_MS) await this.reading.catch(() => {});
+      else this.reading.catch(() => {});
     }
-    return this.copy.gaps;
+    return this.copy?.gaps ?? (await this.table.read());
+  }
+
+  private async refresh(): Promise<void> {
+    const readMs = this.now();
+    this.copy = { gaps: await this.table.read(), readMs };
   }
 }
 

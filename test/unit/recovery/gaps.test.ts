@@ -164,25 +164,39 @@ test('of many dead letters, each step records those that it has time for; a malf
   expect(gapOf('aws/lambda/x', Buffer.from('malformed'), {})).toEqual({ sinceMs: 0, ranges: [] });
 });
 
-test('readers ask the table again after ten seconds, and at once after a failure', async () => {
+test('readers keep the gaps for ten seconds, wait for new ones after a minute, and go on if the table fails', async () => {
   let nowMs = 0;
   let reads = 0;
+  let isDown = true;
+  const gap: Gap = { sinceMs: 7, ranges: [['t', 0, 0, 10]] };
+  let stored = new Map<string, Gap>();
   const gaps = new KnownGaps(
     {
       read: async () => {
-        if (++reads === 1) throw new Error('no answer');
-        return new Map();
+        reads++;
+        if (isDown) throw new Error('no answer');
+        return stored;
       },
     },
     () => nowMs,
   );
-  const ask = () => gaps.missingSince([], { fromMs: 0, toMs: 1 });
+  const ask = () => gaps.missingSince([{ tenantId: 't', partition: 0 }], { fromMs: 0, toMs: 1 });
   await expect(ask()).rejects.toThrow('no answer');
-  await Promise.all([ask(), ask()]);
+  isDown = false;
+  reads = 0;
+  expect(await Promise.all([ask(), ask()])).toEqual([undefined, undefined]);
+  expect(reads).toBe(1);
+  stored = new Map([['aws/lambda/1', gap]]);
   nowMs = 9_999;
-  await ask();
-  expect(reads).toBe(2);
+  expect([await ask(), reads]).toEqual([undefined, 1]);
+  // This read does not wait, but the next one knows.
   nowMs = 10_000;
-  await ask();
-  expect(reads).toBe(3);
+  expect([await ask(), reads]).toEqual([undefined, 2]);
+  expect(await ask()).toBe(7);
+  stored = new Map();
+  nowMs = 80_000;
+  expect([await ask(), reads]).toEqual([undefined, 3]);
+  isDown = true;
+  nowMs = 200_000;
+  expect([await ask(), reads]).toEqual([undefined, 4]);
 });
