@@ -73,8 +73,8 @@ export interface SampleStore {
   ): Promise<SelectedSamples>;
 
   /**
-   * Tells the store that all samples of earlier selections have been freed, so its limits count from 0 again. Call it
-   * only after these selections have ended or failed.
+   * Tells the store that all samples of earlier selections have been freed, so its limits count from 0 again. The store
+   * stops selections that it is still reading.
    */
   release?(): void;
 }

@@ -48,8 +48,12 @@ export class TierSamples implements SampleStore {
     this.budget.stop(reason);
   }
 
-  /** Lets the next selections read as many series and samples as if they were the first. The time goes on. */
+  /**
+   * Stops the selections that are still being read, and lets the next ones read as many series and samples as if they
+   * were the first. The time goes on.
+   */
   release(): void {
+    this.budget.stop(new Error('the query no longer needs these samples'));
     this.budget = this.budget.renewed();
   }
 
