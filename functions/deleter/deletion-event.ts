@@ -9,9 +9,9 @@ export const deletionEvent = z
     service: z.string().optional(),
     /** A metric name, or a prefix of names followed by `*`. */
     name: z.string(),
-    /** Start of the half-open range of time, ms since epoch; by default all time. */
+    /** Start of the half-open range of time, as Unix time in ms; by default all time. */
     from: z.number().int().default(ALL_TIME.fromMs),
-    /** End of the range, ms since epoch. */
+    /** End of the range, as Unix time in ms. */
     to: z.number().int().default(ALL_TIME.toMs),
     /** If the name selects more series than this, nothing is deleted. */
     mostSeries: z.number().int().min(0),

@@ -12,9 +12,9 @@ export const importEvent = z.object({
 
 /** The result of an import. */
 export interface ImportResult {
-  /** Earliest timestamp that is accepted, ms since epoch. It depends on the tenant's retention. */
+  /** Earliest timestamp that is accepted, as Unix time in ms. It depends on the tenant's retention. */
   readonly fromMs: number;
-  /** Latest timestamp that is accepted, ms since epoch. */
+  /** Latest timestamp that is accepted, as Unix time in ms. */
   readonly toMs: number;
   /** Number of samples that were put into the stream. */
   readonly samples: number;

@@ -20,7 +20,7 @@ const MAX_VALUES = 100_000;
 /**
  * Parses the requested range.
  *
- * @param query seconds since epoch, both inclusive
+ * @param query Unix time in seconds, both inclusive
  * @returns ms
  * @throws {HttpError} 400 when the range ends before it begins
  */

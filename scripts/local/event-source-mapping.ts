@@ -15,7 +15,7 @@ import type { Delivery } from './wiring';
 
 export interface MappingStart {
   readonly position: 'TRIM_HORIZON' | 'LATEST' | 'AT_TIMESTAMP';
-  /** ms since epoch; used with AT_TIMESTAMP. */
+  /** Unix time in ms; used with AT_TIMESTAMP. */
   readonly timestampMs?: number;
 }
 

@@ -134,7 +134,7 @@ function createMapping(response: ServerResponse, host: FunctionHost, payload: un
       response,
       400,
       'InvalidParameterValueException',
-      'StartingPositionTimestamp: give seconds since epoch',
+      'StartingPositionTimestamp: give a Unix time in seconds',
     );
     return;
   }

@@ -44,7 +44,7 @@ const UNUSED_MS = 24 * TOUCH_MS;
 
 interface CachedFolder {
   readonly name: string;
-  /** When a process last used the folder, ms since epoch. */
+  /** When a process last used the folder, as Unix time in ms. */
   readonly usedMs: number;
 }
 

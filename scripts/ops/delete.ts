@@ -12,7 +12,7 @@ export interface DeleteOptions extends SourceOptions {
   /** A metric's name, or a prefix followed by `*`. */
   readonly name?: string;
   readonly allNames?: boolean;
-  /** Half-open range in ms since epoch. */
+  /** Half-open range of Unix times in ms. */
   readonly from?: number;
   readonly to?: number;
   readonly dryRun?: boolean;

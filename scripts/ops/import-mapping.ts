@@ -3,7 +3,7 @@ import { METRIC_NAME } from '../../shared/model/labels';
 /** A sample with all labels of its series, including `__name__`. */
 export interface ImportSample {
   readonly labels: Readonly<Record<string, string>>;
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly timestamp: number;
   readonly value: number;
 }
@@ -184,7 +184,7 @@ export function parseValue(text: string): number | undefined {
 }
 
 /**
- * Largest numbers read as s, ms and us since epoch. For times of this century, the numbers in these units differ by
+ * Largest numbers read as Unix times in s, ms and us. For times of this century, the numbers in these units differ by
  * factors of a thousand.
  */
 const LARGEST = [1e11, 1e14, 1e17];
@@ -193,7 +193,7 @@ function timeOf(at: string, column: string, field: unknown): number {
   if (field instanceof Date && !Number.isNaN(field.getTime())) return field.getTime();
   const ms =
     typeof field === 'number' || typeof field === 'bigint'
-      ? epochMs(field)
+      ? unixMsOf(field)
       : typeof field === 'string'
         ? parseTimeText(field.trim())
         : undefined;
@@ -204,8 +204,8 @@ function timeOf(at: string, column: string, field: unknown): number {
   return ms;
 }
 
-/** Converts a number of s, ms, us or ns since epoch to ms. Its size determines the unit. */
-export function epochMs(time: number | bigint): number | undefined {
+/** Converts a Unix time in s, ms, us or ns to ms. Its size determines the unit. */
+export function unixMsOf(time: number | bigint): number | undefined {
   const number = Number(time);
   if (!Number.isFinite(number)) return undefined;
   const unit = LARGEST.findIndex((largest) => Math.abs(number) < largest);
@@ -216,8 +216,8 @@ export function epochMs(time: number | bigint): number | undefined {
 
 /** Parses ISO times and Timestream's `2026-11-21 08:00:00.000000000`. Times without a zone are UTC. */
 function parseTimeText(text: string): number | undefined {
-  if (/^-?\d+$/.test(text)) return epochMs(BigInt(text));
-  if (/^-?\d+\.\d+$/.test(text)) return epochMs(Number(text));
+  if (/^-?\d+$/.test(text)) return unixMsOf(BigInt(text));
+  if (/^-?\d+\.\d+$/.test(text)) return unixMsOf(Number(text));
   const [, date, time = '00:00:00', , fraction = '', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(:\d\d)?)(\.\d+)?)? ?(Z|UTC|[+-]\d\d:?\d\d)?$/.exec(text) ?? [];
   if (date === undefined) return undefined;

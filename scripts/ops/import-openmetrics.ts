@@ -1,5 +1,5 @@
 import { METRIC_NAME } from '../../shared/model/labels';
-import { epochMs, type ImportSample, InvalidFieldError, parseValue } from './import-mapping';
+import { type ImportSample, InvalidFieldError, parseValue, unixMsOf } from './import-mapping';
 
 /** Patterns of a metric's name, of a label, and of the rest of a line. */
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:.]*/y;
@@ -42,7 +42,7 @@ export function sampleOfLine(at: string, line: string): ImportSample | undefined
   const [, valueText, timeText] = REST.exec(line) ?? [];
   const value = valueText === undefined ? undefined : parseValue(valueText);
   if (value === undefined) throw invalid(`value ${valueText ?? ''} is not a number`);
-  const timestamp = timeText === undefined ? undefined : epochMs(Number(timeText));
+  const timestamp = timeText === undefined ? undefined : unixMsOf(Number(timeText));
   if (timestamp === undefined) throw invalid('no timestamp');
   return { labels: Object.fromEntries(labels), timestamp, value };
 }

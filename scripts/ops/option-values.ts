@@ -20,7 +20,7 @@ const ISO_TIME =
 /**
  * Parses a time: ISO, or epoch seconds. A time without a zone is UTC, wherever the command runs.
  *
- * @returns ms since epoch
+ * @returns Unix time in ms
  * @throws {InvalidValueError} also for numbers that look like epoch ms
  */
 export function parseTime(text: string): number {

@@ -13,7 +13,7 @@ export type TierCounts = Record<Tier, number>;
 export interface SmokeSample {
   readonly hostId: string;
   readonly name: string;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly time: number;
   readonly value: number;
 }

@@ -9,7 +9,7 @@ import { parseTime, requireOrder } from './option-values';
 
 interface WhereOptions extends SourceOptions {
   readonly name: string;
-  /** Half-open range in ms since epoch. */
+  /** Half-open range of Unix times in ms. */
   readonly from?: number;
   readonly to?: number;
 }

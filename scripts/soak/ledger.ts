@@ -1,6 +1,6 @@
 import { type Labels, labelsKey } from '../../shared/model/labels';
 
-/** A sample as posted. `time` is in seconds since epoch, as in the API. */
+/** A sample as posted. `time` is a Unix time in seconds, as in the API. */
 export interface Sample {
   /** Labels of the series. */
   readonly labels: Labels;

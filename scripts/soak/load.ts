@@ -8,7 +8,7 @@ export interface LoadOptions {
   readonly senders: readonly Sender[];
   /** Time between two posts of a sender, in ms. */
   readonly everyMs: number;
-  /** Time of the first posted sample, in s since epoch. */
+  /** Time of the first posted sample, as Unix time in seconds. */
   readonly startS: number;
   /**
    * How far behind the clock late samples are, in s.

@@ -105,7 +105,7 @@ export class RuledTenant {
   }
 }
 
-/** Returns the time of a tick's samples, in s since epoch. */
+/** Returns the time of a tick's samples, as Unix time in seconds. */
 function timeOf(tick: number): number {
   return (tick * TICK_MS - OFFSET_MS) / 1000;
 }

@@ -35,7 +35,7 @@ export interface ArchiveCount {
 
 /** The task of one run of the archiver. */
 export interface ArchiveTask {
-  /** Archives only days that end at this time or earlier, in ms since epoch. */
+  /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
   /**
    * The first day of a partition to check; undefined checks all days. If an open day is long overdue, all

@@ -323,7 +323,7 @@ export class Catalogue {
     return layouts;
   }
 
-  /** Returns when an item that is written now expires, in seconds since epoch: after today's samples. */
+  /** Returns when an item that is written now expires, as Unix time in seconds: after today's samples. */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }

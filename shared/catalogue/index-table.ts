@@ -140,7 +140,7 @@ export function periodStartMs(period: Period): number {
   return Date.UTC(year!, month! - 1, 1);
 }
 
-/** Returns the time at which a period ends and the next begins, in ms since epoch. */
+/** Returns the time at which a period ends and the next begins, as Unix time in ms. */
 export function periodEndMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period) + DAY_MS;
   const [year, month] = period.split('-').map(Number);

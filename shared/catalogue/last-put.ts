@@ -9,7 +9,7 @@ import type { GroupId } from '../model/placement';
 export type LastPut = number;
 
 /**
- * Upper bound of the seconds since epoch, reached in the year 2242. In the packed number, the day is multiplied by this
+ * Upper bound of Unix time in seconds, reached in the year 2242. In the packed number, the day is multiplied by this
  * bound.
  */
 const MAX_SECONDS = 2 ** 33;

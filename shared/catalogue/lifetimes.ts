@@ -23,7 +23,7 @@ export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
  * Returns the expiry time of an item that readers need for as long as they can read samples with the timestamp `ms`.
  *
  * @param ms timestamp of the latest such samples, in ms
- * @returns seconds since epoch, the unit that DynamoDB's TTL requires
+ * @returns Unix time in seconds, the unit that DynamoDB's TTL requires
  */
 export function expiresAtOf(ms: number, retentionMs: number): number {
   return Math.ceil((ms + retentionMs + LAYOUT_KEPT_MS) / 1000);

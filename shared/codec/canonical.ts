@@ -23,7 +23,7 @@ export interface Cells {
 /** A {@link Block} under construction, which need not be canonical. */
 export interface Draft {
   readonly layout: Uint8Array;
-  /** The rows: ascending and distinct, ms since epoch. */
+  /** The rows: ascending and distinct, as Unix time in ms. */
   readonly timestamps: Float64Array;
   /** Ascending and distinct. Some may be unused. */
   readonly versions: readonly Version[];

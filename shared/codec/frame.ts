@@ -79,7 +79,7 @@ export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number):
  * Writes an unpacked frame into `target`, which must have room for {@link sampleFrameBytes} at `offset`.
  *
  * @param layout the 16 bytes of the layout's id
- * @param timestamp ms since epoch
+ * @param timestamp Unix time in ms
  * @param values 8 raw little-endian bytes for each series of the layout
  * @returns the index just past the frame
  */

@@ -11,7 +11,7 @@
  * several values of one series and timestamp, post keeps one before it makes a record.
  */
 export interface Version {
-  /** When the record arrived in the stream, by the stream's clock: ms since epoch, 0 to 2^48 - 1. */
+  /** When the record arrived in the stream, by the stream's clock: Unix time in ms, 0 to 2^48 - 1. */
   readonly arrivalMs: number;
   /** The record's sequence number, 0 to 2^448 - 1. Kinesis documents at most 129 decimal digits. */
   readonly sequence: bigint;
@@ -31,7 +31,7 @@ export function compareVersions(a: Version, b: Version): number {
 export interface Frame {
   /** 16 bytes: the hash of the layout's content. */
   readonly layout: Uint8Array;
-  /** ms since epoch, an integer from -(2^53 - 1) to 2^53 - 1. */
+  /** Unix time in ms, an integer from -(2^53 - 1) to 2^53 - 1. */
   readonly timestamp: number;
   readonly version: Version;
   /**
@@ -70,7 +70,7 @@ export interface Tombstone {
 export interface Block {
   /** 16 bytes: the id of the layout that names the columns. */
   readonly layout: Uint8Array;
-  /** The rows: ascending, distinct, ms since epoch. */
+  /** The rows: ascending, distinct, as Unix time in ms. */
   readonly timestamps: Float64Array;
   /** Ascending by {@link compareVersions}, and distinct. */
   readonly versions: readonly Version[];

@@ -26,7 +26,7 @@ export interface ObjectBytes {
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;
-  /** ms since epoch, both inclusive. */
+  /** Unix time in ms, both inclusive. */
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;

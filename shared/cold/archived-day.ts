@@ -25,7 +25,7 @@ export interface DayCommit {
   readonly announcements: number;
   /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
-  /** The time of the commit, ms since epoch. */
+  /** The time of the commit, as Unix time in ms. */
   readonly atMs: number;
 }
 

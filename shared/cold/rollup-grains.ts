@@ -35,7 +35,7 @@ export const ROLLED_COLUMNS: readonly RolledColumn[] = [...ROLLED_VALUES, ...EXT
 
 /** Times and counts of a series' grains. Series that were sampled at the same times have equal times and counts. */
 export interface GrainTimes {
-  /** Starts of the grains that have samples, ms since epoch, ascending. */
+  /** Starts of the grains that have samples, as Unix time in ms, ascending. */
   readonly starts: Float64Array;
   /** Number of samples in each grain. */
   readonly counts: Float64Array;

@@ -32,7 +32,7 @@ export class SeriesSource {
 
 /** A row: values of some series of a source at one timestamp. */
 export interface SourceRow {
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly timestamp: number;
   /** Numbers of the series in the dictionary. If a series occurs twice, its last value counts. */
   readonly series: Int32Array;

@@ -15,7 +15,7 @@ import { type GroupId, type PartitionRef, partitionText } from '../model/placeme
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
  *
  * `tenant` and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and
- * `window` is in ms since epoch. No key has bytes that a user chose (DESIGN.md, rule 7).
+ * `window` is a Unix time in ms. No key has bytes that a user chose (DESIGN.md, rule 7).
  */
 export class HotKeys {
   /** The hash tag of the keys, with braces. */

@@ -1,6 +1,6 @@
 import type { RouteKey } from './routes';
 
-/** Time of the samples in examples, in seconds since the epoch: 2026-11-21T02:01:00Z. */
+/** Time of the samples in examples, as Unix time in seconds: 2026-11-21T02:01:00Z. */
 export const EXAMPLE_TIME = 1_795_226_460;
 const HOUR_AGO = EXAMPLE_TIME - 3600;
 

@@ -7,7 +7,7 @@ import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;
-// Starts of the earliest and the latest day that a manifest's key, `YYYY-MM-DD`, can name, ms since epoch.
+// Starts of the earliest and the latest day that a manifest's key, `YYYY-MM-DD`, can name, as Unix time in ms.
 const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 

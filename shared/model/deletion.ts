@@ -12,7 +12,7 @@ export interface NameSelector {
 }
 
 /**
- * A deletion of a source's samples in a half-open range of time, ms since epoch. A deletion goes through the stream
+ * A deletion of a source's samples in a half-open range of time, as Unix time in ms. A deletion goes through the stream
  * like a sample, and gets a version there (DESIGN.md, rule 2). It deletes only samples with lower versions.
  */
 export interface Deletion {

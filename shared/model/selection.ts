@@ -3,7 +3,7 @@ import type { Id } from './id';
 import type { Layout } from './layout';
 import type { GroupId } from './placement';
 
-/** A half-open range of time, ms since epoch. */
+/** A half-open range of time, as Unix time in ms. */
 export interface TimeRange {
   readonly fromMs: number;
   readonly toMs: number;

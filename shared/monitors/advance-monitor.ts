@@ -36,7 +36,7 @@ export type FoundMonitor = { readonly tenant: Tenant } & (
   | { readonly monitor: undefined; readonly state: MonitorState }
 );
 
-/** A monitor with the time for which it is evaluated, in ms since epoch. */
+/** A monitor with the time for which it is evaluated, as Unix time in ms. */
 export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly tickMs: number };
 
 /**

@@ -7,7 +7,7 @@ import type { AlertTransition } from './tracks';
 export interface AlertEvent extends AlertTransition {
   /** Identifies the transition. A receiver may drop an id that it has seen. */
   readonly id: Id;
-  /** Time of the event in ms since epoch. */
+  /** Unix time of the event, in ms. */
   readonly atMs: number;
   /** Whether channels are notified. They are not notified if the monitor is muted or its host is not `working`. */
   readonly isTold: boolean;
@@ -18,7 +18,7 @@ export interface AlertEvent extends AlertTransition {
 export interface AlertBatch {
   /** The tenant's name. */
   readonly tenant: string;
-  /** Time of the evaluation or report, in ms since epoch. */
+  /** Time of the evaluation or report, as Unix time in ms. */
   readonly tickMs: number;
   readonly monitorId: string;
   readonly events: readonly AlertEvent[];

@@ -7,7 +7,7 @@ export type AlertStatus = (typeof ALERT_STATUSES)[number];
 export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** An alert as the API returns it. Times are in seconds since epoch. */
+/** An alert as the API returns it. Times are Unix times in seconds. */
 export interface AlertRecord {
   readonly id: string;
   readonly status: AlertStatus;

@@ -13,7 +13,7 @@ export interface Page<T> {
 }
 
 /**
- * An alert with the time of its last change in ms since epoch, so that an event that is recorded again
+ * An alert with the Unix time of its last change, in ms, so that an event that is recorded again
  * never undoes a later event.
  */
 interface StoredAlert {

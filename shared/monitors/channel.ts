@@ -77,7 +77,7 @@ export type ChannelSpec = z.output<typeof channelSpec>;
 
 export type Channel = ChannelSpec & {
   readonly id: string;
-  /** Seconds since epoch; null or absent unless notifications are suspended. */
+  /** Unix time in seconds; null or absent unless notifications are suspended. */
   readonly suspendedAt?: number | null;
 };
 

@@ -17,7 +17,7 @@ export const checkReport = z.object({
     .string()
     .nullish()
     .transform((text) => [...(text ?? '').toWellFormed()].slice(0, MAX_MESSAGE).join('')),
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   occurredAt: z.int().min(0).max(1e11),
   /** Interval of repeated notifications in minutes. */
   notificationInterval: z

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { epochSeconds } from '../platform/fields';
+import { unixSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
 import { WEEKDAYS } from './weekdays';
 
@@ -14,7 +14,7 @@ const recurrence = z
     type: z.enum(RECURRENCES),
     interval: z.int().min(1).max(MAX_INTERVAL),
     weekdays: z.array(z.enum(WEEKDAYS)).max(WEEKDAYS.length).nullish(),
-    until: epochSeconds.nullish(),
+    until: unixSeconds.nullish(),
   })
   .superRefine(({ type, weekdays }, context) => {
     const days = weekdays ?? [];
@@ -33,7 +33,7 @@ export const downtimeSpec = z
   .object({
     name,
     memo,
-    start: epochSeconds,
+    start: unixSeconds,
     duration: z.int().min(1).max(MAX_DURATION_MINUTES).meta({ description: 'Minutes.' }),
     recurrence: recurrence.nullish(),
     serviceScopes: scopeTexts.nullish(),

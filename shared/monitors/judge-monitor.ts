@@ -36,7 +36,7 @@ export interface MonitorInputs {
   /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (hostId: string) => Promise<boolean>;
   readonly query: QueryOptions;
-  /** Time of the evaluation, in ms since epoch. */
+  /** Time of the evaluation, as Unix time in ms. */
   readonly nowMs: number;
 }
 
@@ -44,7 +44,7 @@ export interface MonitorInputs {
 export interface MonitorMemory {
   /** Further metrics by which a connectivity monitor recognizes live hosts that post none of {@link USUAL_METRICS}. */
   readonly witnesses?: readonly string[];
-  /** Time of the newest sample of a service's metric, in ms since epoch. */
+  /** Time of the newest sample of a service's metric, as Unix time in ms. */
   readonly newestMs?: number;
   /** The last response times of an external URL, in ms, oldest first. */
   readonly responseMs?: readonly number[];

@@ -17,7 +17,7 @@ const MAX_RESPONSE_TIMES = 10;
  * Judges the result of requesting an external URL. Each request counts once for `maxCheckAttempts`. The
  * message is the status that the server answered, or an error; `mkr alerts` displays the two differently.
  *
- * @param nowMs time of the request, in ms since epoch
+ * @param nowMs time of the request, as Unix time in ms
  */
 export function judgeProbe(
   monitor: MonitorOf<'external'>,

@@ -1,14 +1,14 @@
 import type { SampleColumns } from '../promql/store';
 import type { AlertStatus } from './alert-record';
 
-/** Values at ascending times in ms since epoch. */
+/** Values at ascending Unix times in ms. */
 export type Samples = Pick<SampleColumns, 'timestamps' | 'values'>;
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {
   readonly status: AlertStatus;
   /**
-   * The newest sample that was judged, in ms since epoch. Absent if the time of the evaluation was judged, as
+   * The newest sample that was judged, as Unix time in ms. Absent if the time of the evaluation was judged, as
    * for missing samples.
    */
   readonly sampleMs?: number;
@@ -104,7 +104,7 @@ export interface MissingDurations {
 /**
  * Judges whether samples are missing.
  *
- * @param newestMs time of the newest sample ever posted, in ms since epoch
+ * @param newestMs time of the newest sample ever posted, as Unix time in ms
  * @returns undefined when samples are not missing for long enough
  */
 export function judgeMissing(

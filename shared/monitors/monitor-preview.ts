@@ -4,7 +4,7 @@ import type { AlertSubject } from './alert-subject';
 /** The host or series that a preview's line or alert concerns. Both are absent if the monitor has only one subject. */
 export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
 
-/** An alert that would have been open. Times are ticks, in seconds since epoch. */
+/** An alert that would have been open. Times are ticks: Unix times in seconds. */
 export interface PreviewAlert extends PreviewSubject {
   /** The worst status that the alert had. */
   readonly status: Exclude<AlertStatus, 'OK'>;

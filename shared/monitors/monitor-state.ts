@@ -6,7 +6,7 @@ import type { Track } from './tracks';
 
 /** State of a monitor after its last evaluation. The evaluator keeps it as the state of a task. */
 export interface MonitorState {
-  /** Time of the last evaluation in ms since epoch. A manual close adds one ms. */
+  /** Unix time of the last evaluation, in ms. A manual close adds one ms. */
   readonly tickMs: number;
   /**
    * The monitor at that time. It is kept because, after the monitor was removed, the notifications that its alerts have

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { epochSeconds, text } from '../platform/fields';
+import { text, unixSeconds } from '../platform/fields';
 import { compareBytes } from '../promql/vectors';
 import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
 
@@ -203,7 +203,7 @@ const anomalyDetectionMonitor = z
     warningSensitivity: sensitivity,
     criticalSensitivity: sensitivity,
     maxCheckAttempts,
-    trainingPeriodFrom: epochSeconds.nullish(),
+    trainingPeriodFrom: unixSeconds.nullish(),
   })
   .superRefine(({ warningSensitivity, criticalSensitivity }, context) => {
     if (warningSensitivity == null && criticalSensitivity == null)

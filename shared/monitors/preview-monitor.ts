@@ -17,7 +17,7 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly tenantId: Id;
   readonly view: Omit<AlertingView, 'downtimes' | 'isRetired'>;
   readonly downtimes: readonly Downtime[];
-  /** Half-open range of the ticks, in ms since epoch. */
+  /** Half-open range of the ticks, as Unix time in ms. */
   readonly range: TimeRange;
   /** Called between ticks and after failed reads. Throws once the reads' budget or the time is used up. */
   readonly check: () => void;

@@ -22,7 +22,7 @@ export interface Probe {
   readonly responseMs?: number;
   /** The reason why the URL is judged CRITICAL, regardless of the HTTP status. */
   readonly error?: string;
-  /** Expiry of the certificate of the first server, in ms since epoch. Absent without TLS. */
+  /** Expiry of the certificate of the first server, as Unix time in ms. Absent without TLS. */
   readonly certificateEndsMs?: number;
 }
 

@@ -7,7 +7,7 @@ export interface OpenAlert {
   readonly status: Exclude<AlertStatus, 'OK'>;
   readonly value?: number;
   readonly message?: string;
-  /** ms since epoch, like all times in this file. */
+  /** Unix time in ms, like all times in this file. */
   readonly openedAtMs: number;
   readonly changedAtMs: number;
   /** Whether the alert has ever been CRITICAL or UNKNOWN. This decides who is notified of its end. */

@@ -13,7 +13,7 @@ export class CanaryApi {
     private readonly url: string,
     private readonly key: string,
     private readonly hostId: string,
-    /** When the canary's host was created, in ms since epoch. The host has no earlier samples. */
+    /** When the canary's host was created, as Unix time in ms. The host has no earlier samples. */
     readonly bornAtMs: number,
   ) {}
 

@@ -11,7 +11,7 @@ const source = {
   service: z.string().optional(),
 };
 
-/** Latest time that a `Date` can represent, in ms since epoch. */
+/** Latest time that a `Date` can represent, as Unix time in ms. */
 const MAX_TIME_MS = 8.64e15;
 
 const archiveCursor = z
@@ -32,7 +32,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       ...source,
       /** Name of a metric. `count` also accepts a prefix followed by `*`. */
       name: z.string(),
-      /** ms since epoch; the range is half-open. */
+      /** Unix time in ms; the range is half-open. */
       from: z.number().int(),
       to: z.number().int(),
     }),
@@ -72,7 +72,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       command: z.literal('keys create'),
       tenant: z.string(),
       rights: z.array(z.enum(RIGHTS)).min(1),
-      /** ms since epoch. */
+      /** Unix time in ms. */
       expiresAt: z.number().int().max(MAX_TIME_MS).optional(),
       /** Whether an operator command makes the key for itself. It must expire. */
       isOfCommand: z.boolean().default(false),

@@ -10,7 +10,7 @@ export const recoveryEventSchema = z.discriminatedUnion('action', [
   z.object({ action: z.literal('status') }),
   z.object({
     action: z.literal('replay'),
-    /** Stream arrival time in ms since epoch; 0 for the oldest record in the stream. */
+    /** Stream arrival time as Unix time in ms; 0 for the oldest record in the stream. */
     from: z.number().int().min(0).default(0),
     /** Exclusive. Default: the end of the stream when the replay starts. */
     to: z.number().int().optional(),

@@ -6,7 +6,7 @@ const count = z.int().min(0);
 /** How far a tenant's data has moved through the tiers. */
 export const status = z
   .object({
-    atMs: z.int().meta({ description: 'Time of this status, ms since epoch.' }),
+    atMs: z.int().meta({ description: 'Time of this status, as Unix time in ms.' }),
     stream: z.object({
       behindMs: durationMs.nullable().meta({
         description:

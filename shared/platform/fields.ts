@@ -42,12 +42,12 @@ export function isNotDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).every((inner) => isNotDeeper(inner, levels - 1));
 }
 
-/** End of the year 9999, in seconds since epoch. A larger number is most likely a time in ms. */
+/** End of the year 9999, as Unix time in seconds. A larger number is most likely a time in ms. */
 const LAST_SECOND = 253_402_300_799;
 
-/** A field with a time in whole seconds since epoch. */
-export const epochSeconds = z
+/** A field with a Unix time in whole seconds. */
+export const unixSeconds = z
   .int()
   .min(0)
   .max(LAST_SECOND, `expected seconds since 1970, at most ${LAST_SECOND}`)
-  .meta({ description: 'Seconds since epoch.' });
+  .meta({ description: 'Unix time in seconds.' });

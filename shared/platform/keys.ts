@@ -12,7 +12,7 @@ import { BUCKET_PREFIX } from './names';
 /**
  * Makes every key of the tables and the bucket; hot/hot-keys.ts makes the keys of memory. No key contains bytes that
  * a user chose (DESIGN.md, rule 7). `tenant`, `source` and `layout` are ids of 22 characters, `group` is an id of
- * 27, `partition` has four digits, and times are ms since epoch.
+ * 27, `partition` has four digits, and times are Unix times in ms.
  *
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
  *
@@ -45,7 +45,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk undelivered#tenant            sk tick#tenant#task#part         notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
- *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
+ *     pk minute#tenant                 sk budget#minute                 use of a budget
  *     pk keys#tenant                   sk rights#number                 an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant

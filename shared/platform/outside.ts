@@ -29,7 +29,7 @@ export interface OutsideResponse {
   readonly body: Buffer;
   /** Whether the body was read to its end or up to `maxBytes`; false if the connection broke earlier. */
   readonly isWhole: boolean;
-  /** When the server's certificate expires, in ms since epoch; absent without TLS. */
+  /** When the server's certificate expires, as Unix time in ms; absent without TLS. */
   readonly certificateEndsMs?: number;
 }
 

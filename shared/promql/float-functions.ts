@@ -25,7 +25,7 @@ export const FLOAT_FUNCTIONS: Readonly<Record<string, (value: number) => number>
   deg: (value) => (value * 180) / Math.PI,
 };
 
-/** Parts of a UTC time, given in seconds since epoch, by the function's name. */
+/** Parts of a UTC time, given as a Unix time in seconds, by the function's name. */
 export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number>> = {
   minute: (seconds) => Math.floor(modulo(whole(seconds), 3600) / 60),
   hour: (seconds) => Math.floor(modulo(whole(seconds), 86_400) / 3600),
@@ -52,7 +52,7 @@ function whole(seconds: number): number {
   return Math.abs(seconds) < 2 ** 63 ? Math.trunc(seconds) : 2 ** 63;
 }
 
-/** Days since epoch. */
+/** Unix time in days. */
 function dayOf(seconds: number): number {
   return Math.floor(whole(seconds) / 86_400);
 }
@@ -77,8 +77,8 @@ function firstDayOf(year: number): number {
  *
  * @see https://howardhinnant.github.io/date_algorithms.html#civil_from_days
  */
-function civil(dayOfEpoch: number): { readonly year: number; readonly month: number; readonly day: number } {
-  const days = dayOfEpoch + 719_468;
+function civil(unixDay: number): { readonly year: number; readonly month: number; readonly day: number } {
+  const days = unixDay + 719_468;
   const era = Math.floor(days / 146_097);
   const ofEra = days - era * 146_097;
   const yearOfEra = Math.floor(

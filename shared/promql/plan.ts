@@ -44,7 +44,7 @@ export function referenceOf({ at, offset }: Shift, context: QueryContext): Refer
 }
 
 /**
- * Returns a subquery's own steps: multiples of its step since epoch that cover the windows of all outer
+ * Returns a subquery's own steps: multiples of its step in Unix time that cover the windows of all outer
  * steps.
  */
 export function subquerySteps(

@@ -4,7 +4,7 @@ import type { TimeRange } from '../model/selection';
 
 export interface SampleColumns {
   readonly labels: Labels;
-  /** ms since epoch, strictly ascending. */
+  /** Unix time in ms, strictly ascending. */
   readonly timestamps: Float64Array;
   /**
    * One value for each timestamp. A stale marker is identified by its bits ({@link staleMarkers}). A number

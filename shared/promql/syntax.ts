@@ -43,7 +43,7 @@ export type Duration =
     }
   | { readonly op: 'minus' | 'paren'; readonly of: Duration };
 
-/** Time of the modifier `@`: ms since epoch, or the query's start or end. */
+/** Time of the modifier `@`: Unix time in ms, or the query's start or end. */
 export type At = number | 'start' | 'end';
 
 /** The modifiers of a selector or subquery. */

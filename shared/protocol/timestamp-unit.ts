@@ -10,7 +10,7 @@ const UNITS = [
 const FIRST_MS = 1e12;
 const LAST_MS = 5e12;
 
-/** Returns the likely unit of a time since epoch; undefined when no unit gives a plausible time. */
+/** Returns the likely unit of a Unix time; undefined when no unit gives a plausible time. */
 export function likelyUnit(count: number): (typeof UNITS)[number] | undefined {
   return UNITS.find(({ ms }) => count * ms >= FIRST_MS && count * ms <= LAST_MS);
 }

@@ -3,7 +3,7 @@ import type { Tier } from '../model/tier';
 /** The read of one selector. Selectors with the same matchers share a read. */
 export interface ExplainedRead {
   readonly selector: string;
-  /** Seconds since epoch; the end is excluded. */
+  /** Unix time in seconds; the end is excluded. */
   readonly from: number;
   readonly to: number;
   readonly series: number;

@@ -1,4 +1,4 @@
-/** First and last times of some samples, ms since epoch, both inclusive. */
+/** First and last times of some samples, as Unix time in ms, both inclusive. */
 export interface Extent {
   readonly firstMs: number;
   readonly lastMs: number;

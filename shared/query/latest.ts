@@ -7,7 +7,7 @@ import type { ReadDependencies } from './read-context';
 import { readSeries } from './read-series';
 
 export interface LatestSample {
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly time: number;
   readonly value: number;
 }

@@ -10,7 +10,7 @@ export const MAX_SAMPLES = 2_000_000;
 
 /** A table of series. It has a row for each time at which any series has a value, and in it a value for each series. */
 export interface SeriesTable {
-  /** ms since epoch, ascending. */
+  /** Unix time in ms, ascending. */
   readonly times: ArrayLike<number>;
   /** For each series, as many values as `times`; NaN where the series has none. */
   readonly values: readonly ArrayLike<number>[];

@@ -1,6 +1,6 @@
 /** Progress of a shard's consumer (the ingester), as it last noted it in the recovery table. */
 export interface ConsumerNote {
-  /** The shard's watermark: every record that arrived earlier is in memory, ms since epoch; 0 if unknown. */
+  /** The shard's watermark: every record that arrived earlier is in memory, as Unix time in ms; 0 if unknown. */
   readonly arrivedMs: number;
   /** How old the watermark was when the note was written, ms. */
   readonly lagMs: number;

@@ -14,7 +14,7 @@ import {
   recordsInObject,
 } from './redrive';
 
-/** Samples of one partition that no tier has: [tenant, partition, from, to], half-open, ms since epoch. */
+/** Samples of one partition that no tier has: [tenant, partition, from, to], half-open, as Unix time in ms. */
 type MissingRange = readonly [tenantId: Id, partition: number, fromMs: number, toMs: number];
 
 /** What reads lack until the records of an object of the bucket have been ingested. */

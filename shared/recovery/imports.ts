@@ -42,7 +42,7 @@ export class Imports {
     this.noted.set(tenantId, untilMs);
   }
 
-  /** Returns the time until which imported samples may have arrived, ms since epoch; 0 without an import. */
+  /** Returns the time until which imported samples may have arrived, as Unix time in ms; 0 without an import. */
   async untilMs(tenantId: Id): Promise<number> {
     const item = await getItem(this.table, metaKeys.imports(tenantId));
     return Number(item?.untilMs?.N ?? 0);

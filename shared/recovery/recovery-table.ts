@@ -25,7 +25,7 @@ export interface Loss {
    */
   readonly notices: number;
   readonly isOpen: boolean;
-  /** Time of the last notice, by the clock of the instance that noticed the loss, ms since epoch. */
+  /** Time of the last notice, by the clock of the instance that noticed the loss, as Unix time in ms. */
   readonly noticedMs: number;
   /** A sentence that tells operators how the loss was first noticed. */
   readonly reason: string;
@@ -187,13 +187,13 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
-  /** Returns until when a command may move hash slots, ms since epoch. If no command does, it is 0 or in the past. */
+  /** Returns until when a command may move hash slots, as Unix time in ms. If no command does, it is 0 or in the past. */
   async scalingUntilMs(): Promise<number> {
     const item = await getItem(this.table, metaKeys.scaling);
     return Number(item?.scalingUntilMs?.N ?? 0);
   }
 
-  /** Records until when a command may move hash slots, ms since epoch. 0 means that the command has ended. */
+  /** Records until when a command may move hash slots, as Unix time in ms. 0 means that the command has ended. */
   async putScalingUntil(untilMs: number): Promise<void> {
     await putItem(this.table, { ...metaKeys.scaling, scalingUntilMs: { N: String(untilMs) } });
   }
@@ -225,7 +225,7 @@ export class RecoveryTable {
   }
 
   /**
-   * Reads the watermarks by shard id, ms since epoch. Every record of the shard that arrived earlier has been
+   * Reads the watermarks by shard id, as Unix time in ms. Every record of the shard that arrived earlier has been
    * appended to memory. A watermark is 0 if unknown.
    */
   async watermarks(): Promise<Map<string, number>> {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { epochSeconds, isNotDeeper, text } from '../platform/fields';
+import { isNotDeeper, text, unixSeconds } from '../platform/fields';
 import {
   COLUMNS,
   MAX_HEIGHT,
@@ -75,7 +75,7 @@ const range = z.discriminatedUnion(
   'type',
   [
     z.looseObject({ type: z.literal('relative'), period: z.int().min(1), offset: z.int() }),
-    z.looseObject({ type: z.literal('absolute'), start: epochSeconds, end: epochSeconds }),
+    z.looseObject({ type: z.literal('absolute'), start: unixSeconds, end: unixSeconds }),
   ],
   { error: unionError('relative, absolute') },
 );
@@ -181,7 +181,7 @@ export type WidgetMetric = Extract<Widget, { type: 'value' }>['metric'];
 
 interface DashboardTimes {
   readonly id: string;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly createdAt: number;
   /** Increases with each change, so it identifies a version. */
   readonly updatedAt: number;

@@ -54,7 +54,7 @@ export class Documents<T> {
   constructor(
     private readonly table: Table,
     private readonly kind: DocumentKind,
-    /** Returns when a document expires, in seconds since epoch. @default documents do not expire */
+    /** Returns when a document expires, as Unix time in seconds. @default documents do not expire */
     private readonly expiryOf?: (value: T) => number,
   ) {}
 

@@ -2,9 +2,9 @@
 export interface GraphAnnotationSpec {
   readonly title: string;
   readonly description: string;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly from: number;
-  /** Seconds since epoch, included; never before `from`. */
+  /** Unix time in seconds, included; never before `from`. */
   readonly to: number;
   readonly service: string;
   readonly roles: readonly string[];

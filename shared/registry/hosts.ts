@@ -28,9 +28,9 @@ export interface Host extends HostSpec {
   readonly status: HostStatus;
   /** Ids of the host's roles. Ids of roles that were deleted since are ignored. */
   readonly roleIds: readonly string[];
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly createdAt: number;
-  /** Seconds since epoch; null while the host is not retired. */
+  /** Unix time in seconds; null while the host is not retired. */
   readonly retiredAt: number | null;
 }
 

@@ -6,7 +6,7 @@ import { RefusedError } from './refused';
 /** Metadata of one namespace: any JSON, kept as text. */
 export interface Metadata {
   readonly json: string;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly modifiedAt: number;
 }
 

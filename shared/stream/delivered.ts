@@ -1,7 +1,7 @@
 export interface DeliveredRecord {
   /** Decimal digits. */
   readonly sequenceNumber: string;
-  /** When the record arrived in the stream, ms since epoch. Kinesis calls this time "approximate". */
+  /** When the record arrived in the stream, as Unix time in ms. Kinesis calls this time "approximate". */
   readonly arrivalMs: number;
   readonly shardId: string;
   readonly data: Uint8Array;

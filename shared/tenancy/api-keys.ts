@@ -26,9 +26,9 @@ export interface Grant {
 export interface KeyDescription extends Grant {
   /** The 12 characters after `ht_`. They identify the key and are not secret. */
   readonly publicId: string;
-  /** Creation time, in ms since epoch. */
+  /** Creation time, as Unix time in ms. */
   readonly createdAt: number;
-  /** Expiry time, in ms since epoch; undefined if the key never expires. */
+  /** Expiry time, as Unix time in ms; undefined if the key never expires. */
   readonly expiresAt: number | undefined;
 }
 
@@ -85,7 +85,7 @@ export class ApiKeys {
   /**
    * Creates a key.
    *
-   * @param expiresAt ms since epoch; undefined for never
+   * @param expiresAt Unix time in ms; undefined for never
    * @param isOfCommand whether an operator command made the key for itself
    * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}

@@ -9,7 +9,7 @@ const CLOSE_SHARE = 0.5;
 
 /** The part of a budget's use that this instance has not yet added to the table. */
 export interface UnsentUse {
-  /** Minutes since epoch. */
+  /** Unix time in minutes. */
   readonly minute: number;
   readonly amount: number;
 }

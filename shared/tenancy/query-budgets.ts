@@ -24,7 +24,7 @@ const STATE_BYTES = 300;
 
 /** A query that was admitted and has not ended. */
 export interface RunningQuery {
-  /** Minutes since epoch. */
+  /** Unix time in minutes. */
   readonly minute: number;
   readonly startedMs: number;
   /** Whether the table counts the query as running. */

@@ -34,9 +34,9 @@ export interface DeletedTenant {
   readonly id: Id;
   readonly name: string;
   readonly partitions: number;
-  /** Time of the deletion, in ms since epoch. */
+  /** Time of the deletion, as Unix time in ms. */
   readonly deletedAt: number;
-  /** When the tenant's data was gone and no function could write for it any more, in ms since epoch. */
+  /** When the tenant's data was gone and no function could write for it any more, as Unix time in ms. */
   readonly erasedAt: number | undefined;
 }
 

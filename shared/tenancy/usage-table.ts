@@ -19,7 +19,7 @@ import { COUNTERS, type Counter, type Counts } from './counters';
 export interface SeriesCount extends SeriesTally {
   /** Approximate number of new series since the last count. */
   readonly added: number;
-  /** Time of the last count, in ms since epoch; undefined before the first. */
+  /** Time of the last count, as Unix time in ms; undefined before the first. */
   readonly countedAt: number | undefined;
 }
 
@@ -32,8 +32,8 @@ const MINUTES_KEPT_S = 3600;
  *
  *     pk usage#tenant    sk day       a number for each counter     expiresAt: seconds
  *     pk usage#tenant    sk series    active, added, stored, countedAt, topNames: JSON, topSources: JSON
- *     pk minute#tenant   sk budget#minute since epoch   used        expiresAt: seconds
- *     pk minute#tenant   sk queries#minute since epoch  used: ms    running   expiresAt: seconds
+ *     pk minute#tenant   sk budget#minute               used        expiresAt: seconds
+ *     pk minute#tenant   sk queries#minute              used: ms    running   expiresAt: seconds
  */
 export class UsageTable {
   constructor(
@@ -96,7 +96,7 @@ export class UsageTable {
   }
 
   /**
-   * Returns the use of a budget, keyed by minutes since epoch, for the minutes from `from` until just before `before`.
+   * Returns the use of a budget, keyed by minute of Unix time, for the minutes from `from` until just before `before`.
    */
   async usesBetween(
     tenantId: Id,

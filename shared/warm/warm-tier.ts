@@ -217,7 +217,7 @@ export class WarmTier {
   /**
    * Renews the time to live of a partition-day's items, as if they were written now.
    *
-   * @param beforeMs only items that expire before this time, ms since epoch, are renewed
+   * @param beforeMs only items that expire before this time, as Unix time in ms, are renewed
    * @returns the number of renewed items; each renewal costs as many write units as writing the item
    */
   async extend(ref: PartitionRef, day: Day, beforeMs: number): Promise<number> {

@@ -36,7 +36,7 @@ describe('the alerts view', () => {
   let client: Client;
   const pages = new Pages();
   /**
-   * A tick in the future and the tick after it, in seconds since epoch. They are so far ahead that the stack's schedule
+   * A tick in the future and the tick after it, as Unix time in seconds. They are so far ahead that the stack's schedule
    * never evaluates the next one before its sample is posted, however slow the machine is.
    */
   let tickS: number;

@@ -59,7 +59,7 @@ function shuffled<T>(all: readonly T[]): T[] {
     .map(({ each }) => each);
 }
 
-/** Spans in which a job is bad, in ms since epoch. Each is longer than any outage that the kills cause. */
+/** Spans in which a job is bad, as Unix time in ms. Each is longer than any outage that the kills cause. */
 function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: number }[] {
   const length = () => (3 + 3 * random()) * MINUTE;
   const phases: { fromMs: number; toMs: number }[] = [];

@@ -12,7 +12,7 @@ export interface AgentOptions {
 
 /** One minute's samples. */
 export interface Batch {
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly time: number;
   readonly values: ReadonlyMap<string, number>;
 }

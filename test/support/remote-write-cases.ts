@@ -14,7 +14,7 @@ export interface ReceiverCase {
 }
 
 type Series = PlainSeries & SeriesExtras;
-/** In ms since epoch. */
+/** Unix time in ms. */
 type Time = number;
 
 const labelsOf = (labels: Readonly<Record<string, string>>): PlainLabels => Object.entries(labels);

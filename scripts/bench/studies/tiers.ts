@@ -67,7 +67,7 @@ interface Storage {
 
 const SETTINGS = parseSettings({});
 const WINDOW_MINUTES = SETTINGS.window / MINUTE_MS;
-/** Start of a past day, in ms since epoch. */
+/** Start of a past day, as Unix time in ms. */
 const BEGIN_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
 const ARCHIVED_HOSTS = 100;
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;

@@ -17,7 +17,7 @@ import { readRuleFile } from './check';
 
 /** Options of commands that evaluate rules over history. */
 export interface HistoryOptions {
-  /** Half-open range in ms since epoch. */
+  /** Half-open range of Unix times in ms. */
   readonly from: number;
   readonly to: number;
   /** Query offset of groups that do not set one, in ms. */

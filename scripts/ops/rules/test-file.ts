@@ -23,7 +23,7 @@ export interface RuleTest {
   readonly name: string;
   /** Time between two samples of the input series, in ms. */
   readonly intervalMs: number;
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly startMs: number;
   readonly inputSeries: readonly { readonly series: string; readonly values: string }[];
   readonly alertCases: readonly AlertCase[];

@@ -4,7 +4,7 @@ import type { Stage } from '../stage';
 
 /** A past minute of one host, and a post of all its series for that minute. */
 export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {
-  /** Time of the samples, in seconds since epoch. */
+  /** Time of the samples, as Unix time in seconds. */
   readonly time: number;
   /** Posts a new random value of each series. */
   post(): Promise<unknown>;

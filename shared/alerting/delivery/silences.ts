@@ -17,7 +17,7 @@ export interface SilenceMatcher {
 /** A silence as a client requests it: for some time, it holds back the alerts that satisfy all matchers. */
 export interface SilenceRequest {
   readonly matchers: readonly SilenceMatcher[];
-  /** ms since epoch; a start in the past means now. */
+  /** Unix time in ms; a start in the past means now. */
   readonly startsAtMs: number;
   readonly endsAtMs: number;
   readonly createdBy: string;

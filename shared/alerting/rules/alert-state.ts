@@ -2,7 +2,7 @@ import { type Labels, labelsKey } from '../../model/labels';
 
 /**
  * An alert: one label set found by an alerting rule. Its labels, including `alertname`, are its identity.
- * Times are in ms since epoch and always the tick of an evaluation, not the time at which the evaluation ran.
+ * Times are Unix times in ms, and always the tick of an evaluation, not the time at which the evaluation ran.
  */
 export interface Alert {
   readonly labels: Labels;

@@ -37,7 +37,7 @@ export interface BacktestPart {
   readonly recorded: readonly SampleColumns[];
 }
 
-/** An alert that would have fired. Times are ticks, in ms since epoch. */
+/** An alert that would have fired. Times are ticks: Unix times in ms. */
 export interface PastAlert extends Pick<Alert, 'labels' | 'annotations' | 'value' | 'activeAtMs'> {
   readonly group: string;
   readonly firedAtMs: number;

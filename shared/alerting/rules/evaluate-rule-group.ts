@@ -23,7 +23,7 @@ export interface WrittenSample {
   readonly value: number | bigint;
 }
 
-/** Writes the samples of one rule in one tick, all at one time in ms since epoch. */
+/** Writes the samples of one rule in one tick, all at one time as Unix time in ms. */
 export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => void;
 
 /**

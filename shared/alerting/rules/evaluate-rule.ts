@@ -17,7 +17,7 @@ export class RuleError extends Error {
 }
 
 export interface RuleContext {
-  /** The time for which the rule is evaluated, in ms since epoch. */
+  /** The time for which the rule is evaluated, as Unix time in ms. */
   readonly tickMs: number;
   /** How far before the tick the rule reads samples, in ms. */
   readonly queryOffsetMs: number;

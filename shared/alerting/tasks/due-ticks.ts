@@ -18,7 +18,7 @@ export interface EvaluationTime {
 }
 
 export interface DueTicks {
-  /** Oldest first. Ticks are multiples of the interval since epoch. */
+  /** Oldest first. Ticks are multiples of the interval in Unix time. */
   readonly ticks: readonly number[];
   /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;

@@ -43,7 +43,7 @@ export interface TickCommit {
 export interface Delivery {
   /** Number of failed attempts. */
   readonly attempts: number;
-  /** Time of the next attempt, in ms since epoch. */
+  /** Time of the next attempt, as Unix time in ms. */
   readonly dueMs: number;
   /** Addresses of the receivers that have accepted or finally rejected the batch. */
   readonly taken: readonly string[];
@@ -67,7 +67,7 @@ export interface OutboxItem extends Delivery {
 
 /** Report of an evaluator run, shown by `ops status`. */
 export interface StoredReport extends Omit<RunReport, 'began'> {
-  /** When the run ended, ms since epoch. */
+  /** When the run ended, as Unix time in ms. */
   readonly atMs: number;
 }
 

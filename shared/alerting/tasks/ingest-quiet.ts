@@ -70,7 +70,7 @@ function postingMinutes(samples: ReadonlyMap<number, number>, nowMs: number): nu
   );
 }
 
-/** Returns the half-open range of whole minutes since epoch that {@link ingestQuiet} needs. */
+/** Returns the half-open range of whole minutes of Unix time that {@link ingestQuiet} needs. */
 function quietMinutes(nowMs: number): { readonly from: number; readonly before: number } {
   const before = Math.floor(nowMs / MINUTE_MS);
   return { from: before - QUIET_MINUTES - USUAL_MINUTES, before };
@@ -81,7 +81,7 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
  * a minute. While no tenant posts, it lasts for any time. If few tenants post steadily, their number becomes the usual
  * one after {@link USUAL_MINUTES} minutes.
  *
- * @param posting number of tenants that posted, by minute since epoch; minutes without posts may be missing
+ * @param posting number of tenants that posted, by minute of Unix time; minutes without posts may be missing
  * @param last the last known period, ended or not
  * @returns the last period, updated
  */

@@ -13,7 +13,7 @@ export interface Notification {
   /** The element's value when it was last present in the result. */
   readonly value: number;
   readonly expr: string;
-  /** The tick in which the alert started firing, ms since epoch. */
+  /** The tick in which the alert started firing, as Unix time in ms. */
   readonly firedAtMs: number;
   /** The tick in which the alert ended; undefined while it fires. */
   readonly resolvedAtMs?: number;
@@ -37,7 +37,7 @@ export interface NotificationBatch {
   readonly tenant: string;
   readonly namespace: string;
   readonly group: string;
-  /** The newest evaluated tick, in ms since epoch. The notifications describe the state in this tick. */
+  /** The newest evaluated tick, as Unix time in ms. The notifications describe the state in this tick. */
   readonly tickMs: number;
   /** How far before its tick the group reads samples, in ms. */
   readonly queryOffsetMs: number;

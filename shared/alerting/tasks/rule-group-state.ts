@@ -18,7 +18,7 @@ export interface StoredRule extends RuleState {
 
 /** State of a rule group after its last evaluated tick. */
 export interface RuleGroupState {
-  /** The newest completed tick, in ms since epoch. */
+  /** The newest completed tick, as Unix time in ms. */
   readonly tickMs: number;
   /** When the tick was evaluated, and for how long, in ms. */
   readonly evaluatedMs: number;

@@ -15,7 +15,7 @@ export interface IndexedTask {
   /** Number of rules; 0 when the task was removed but its series and alerts have not ended yet. */
   readonly rules: number;
   readonly intervalMs: number;
-  /** When the task was stored or removed, in ms since epoch. */
+  /** When the task was stored or removed, as Unix time in ms. */
   readonly changedMs: number;
 }
 

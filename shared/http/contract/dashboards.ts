@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { epochSeconds } from '../../platform/fields';
+import { unixSeconds } from '../../platform/fields';
 import { dashboardSpec } from '../../registry/dashboard';
 import { crudRoutes } from './crud';
 import type { Route } from './route';
 
 const dashboard = z
-  .object({ id: z.string(), createdAt: epochSeconds, updatedAt: epochSeconds, ...dashboardSpec.shape })
+  .object({ id: z.string(), createdAt: unixSeconds, updatedAt: unixSeconds, ...dashboardSpec.shape })
   .meta({ id: 'Dashboard' });
 
 export const DASHBOARDS = '/api/v0/dashboards';

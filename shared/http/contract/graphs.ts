@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { epochSeconds, text } from '../../platform/fields';
+import { text, unixSeconds } from '../../platform/fields';
 import { type Route, SERVICE } from './route';
 import { serviceName } from './services';
 import { integerParameter, success } from './values';
@@ -84,8 +84,8 @@ export const annotationBody = z
   .object({
     title: text(1, 250),
     description: text(0, 1024).nullish(),
-    from: epochSeconds,
-    to: epochSeconds,
+    from: unixSeconds,
+    to: unixSeconds,
     service: serviceName,
     roles: z.array(serviceName).max(100).nullish(),
   })
@@ -101,8 +101,8 @@ const annotation = z
     id: z.string(),
     title: z.string(),
     description: z.string(),
-    from: epochSeconds,
-    to: epochSeconds,
+    from: unixSeconds,
+    to: unixSeconds,
     service: z.string(),
     roles: z.array(z.string()),
   })

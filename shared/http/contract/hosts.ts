@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ALERT_STATUSES } from '../../monitors/alert-record';
-import { anyObject, epochSeconds, text } from '../../platform/fields';
+import { anyObject, text, unixSeconds } from '../../platform/fields';
 import { HOST_STATUSES, type HostSpec } from '../../registry/hosts';
 import { SERVICE_NAME } from '../../registry/services';
 import { HOST, type Route } from './route';
@@ -82,8 +82,8 @@ const host = z
     memo: z.string(),
     roles: z.record(z.string(), z.array(z.string())).meta({ description: 'Role names, by service name.' }),
     isRetired: z.boolean(),
-    retiredAt: epochSeconds.optional(),
-    createdAt: epochSeconds,
+    retiredAt: unixSeconds.optional(),
+    createdAt: unixSeconds,
     meta: anyObject.meta({ description: 'As posted.' }),
     interfaces: z.array(anyObject),
   })

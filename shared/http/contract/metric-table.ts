@@ -12,18 +12,18 @@ export const metricTableQuery = metricsQuery.extend({
   }),
 });
 
-const epochMs = z.int().meta({ description: 'ms since epoch.' });
+const unixMs = z.int().meta({ description: 'Unix time in ms.' });
 
 const metricTable = z
   .object({
     times: z
-      .array(epochMs)
+      .array(unixMs)
       .meta({ description: 'Every time at which any series has a sample, in ascending order.' }),
     series: z.array(z.object({ name: z.string(), values: z.array(z.number().nullable()) })).meta({
       description: 'The metrics that exist, in the order of the request; a value or null for each time.',
     }),
     missing: z
-      .object({ arrivedSinceMs: epochMs })
+      .object({ arrivedSinceMs: unixMs })
       .optional()
       .meta({ description: 'With `partial=true`: samples that arrived since this time may be missing.' }),
   })

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AGGREGATES } from '../../model/aggregates';
-import { epochSeconds } from '../../platform/fields';
+import { unixSeconds } from '../../platform/fields';
 import { HOST, type Route, SERVICE } from './route';
 import { durationParameter, integerParameter } from './values';
 
@@ -12,7 +12,7 @@ const postedSample = {
   type: 'object',
   properties: {
     name: { type: 'string', pattern: '^[a-zA-Z0-9._-]{1,255}$' },
-    time: { type: 'integer', description: 'Seconds since epoch.' },
+    time: { type: 'integer', description: 'Unix time in seconds.' },
     value: { type: 'number' },
   },
 };
@@ -50,8 +50,8 @@ const posted = z
 
 export const metricsQuery = z.object({
   name: z.string().min(1),
-  from: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
-  to: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
+  from: integerParameter.meta({ description: 'Unix time in seconds, inclusive.' }),
+  to: integerParameter.meta({ description: 'Unix time in seconds, inclusive.' }),
   step: durationParameter.optional().meta({
     description: 'Step in seconds; the response has one sample per step. Default: depends on the range.',
   }),
@@ -65,13 +65,13 @@ export const metricsQuery = z.object({
 });
 
 /** A sample in a response. Infinities and NaN are null, because JSON has no number for them. */
-const sample = z.object({ time: epochSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
+const sample = z.object({ time: unixSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
 
 export const metrics = z
   .object({
     metrics: z.array(sample).meta({ description: 'Ascending.' }),
     missing: z
-      .object({ arrivedSince: epochSeconds })
+      .object({ arrivedSince: unixSeconds })
       .optional()
       .meta({ description: 'With `partial=true`: samples that arrived since this time may be missing.' }),
   })

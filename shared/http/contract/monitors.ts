@@ -5,7 +5,7 @@ import { downtimeSpec } from '../../monitors/downtime';
 import { givenId } from '../../monitors/fields';
 import { monitorSpec } from '../../monitors/monitor';
 import { alertGroupSettingSpec, notificationGroupSpec } from '../../monitors/notification-group';
-import { epochSeconds } from '../../platform/fields';
+import { unixSeconds } from '../../platform/fields';
 import { crudRoutes } from './crud';
 import type { Route } from './route';
 
@@ -22,7 +22,7 @@ const channel = z
     channelSpec.options.map(({ shape }) =>
       z.object({
         id,
-        suspendedAt: z.int().nullable().meta({ description: 'Seconds since epoch.' }),
+        suspendedAt: z.int().nullable().meta({ description: 'Unix time in seconds.' }),
         ...shape,
       }),
     ),
@@ -45,7 +45,7 @@ const subject = {
 };
 const preview = z
   .object({
-    from: z.number().meta({ description: 'The first tick, in seconds since epoch.' }),
+    from: z.number().meta({ description: 'The first tick, as Unix time in seconds.' }),
     step: z.number().meta({ description: 'Seconds between ticks.' }),
     ticks: z.int(),
     lines: z.array(z.object({ ...subject, values: z.array(z.number().nullable()) })).meta({
@@ -107,8 +107,8 @@ export const monitorRoutes = [
         description:
           'Id of the monitor, if it is stored. Downtimes with this monitor in their scope then apply.',
       }),
-      from: epochSeconds.optional().meta({ description: 'Default: a day before `to`.' }),
-      to: epochSeconds.optional().meta({ description: 'Default: now.' }),
+      from: unixSeconds.optional().meta({ description: 'Default: a day before `to`.' }),
+      to: unixSeconds.optional().meta({ description: 'Default: now.' }),
     }),
     response: preview,
   },

@@ -4,11 +4,11 @@ import { parseDurationMs } from '../../promql/numbers';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
-/** Latest time that a JavaScript `Date` can represent, in ms since epoch. */
+/** Latest time that a JavaScript `Date` can represent, as Unix time in ms. */
 const MAX_TIME_MS = 8.64e15;
 
 /**
- * A time parameter, as ms since epoch: seconds with an optional fraction, or RFC 3339. Empty counts as
+ * A time parameter, as Unix time in ms: seconds with an optional fraction, or RFC 3339. Empty counts as
  * absent.
  */
 const time = z
@@ -21,7 +21,7 @@ const time = z
     if (Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: `cannot parse ${showText(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
+      message: `cannot parse ${showText(text)} to a valid timestamp; expected a Unix time in seconds or RFC 3339`,
       input: text,
     });
     return z.NEVER;

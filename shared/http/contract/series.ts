@@ -66,7 +66,7 @@ const seriesMetrics = metrics
     metrics: z
       .array(
         z.object({
-          time: z.number().meta({ description: 'Seconds since epoch, with ms as decimals.' }),
+          time: z.number().meta({ description: 'Unix time in seconds, with ms as decimals.' }),
           value: z.number().nullable(),
         }),
       )

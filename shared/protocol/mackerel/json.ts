@@ -126,7 +126,7 @@ interface Sample {
   /** Absent if the request posts metrics of a service. */
   readonly hostId: string;
   readonly name: string;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly time: number;
   readonly value: number;
 }

@@ -104,7 +104,7 @@ export const CUMULATIVE = 2;
 
 interface PointBase {
   readonly attributes: Encoded;
-  /** ms since epoch, rounded down. */
+  /** Unix time in ms, rounded down. */
   readonly timestamp: number;
   /** Whether the sender had no value to record. If so, every series of the point becomes stale. */
   readonly isStale: boolean;

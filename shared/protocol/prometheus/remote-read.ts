@@ -8,7 +8,7 @@ import { encodeXorChunk, MAX_CHUNK_SAMPLES } from './xor-chunk';
 
 /** One query of a remote-read request. */
 export interface ReadQuery {
-  /** ms since epoch; both ends are inclusive. */
+  /** Unix time in ms; both ends are inclusive. */
   readonly startMs: number;
   readonly endMs: number;
   readonly matchers: readonly Matcher[];

@@ -5,7 +5,7 @@ import { writeInt64, writeMessage } from '../wire';
 /** A series and its samples, sorted by time. */
 export interface TimeSeries {
   readonly labels: Labels;
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly timestamps: Float64Array;
   /** One value for each timestamp. Values are copied as bits. */
   readonly values: Float64Array;

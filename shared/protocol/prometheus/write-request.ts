@@ -47,7 +47,7 @@ export interface RequestSamples {
   readonly count: number;
   /** Index of each sample's series. */
   readonly series: Int32Array;
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly timestamps: Float64Array;
   /**
    * Index in `bytes` of each value's eight bytes, little-endian; -1 if the value is absent, which means 0.

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type ImportOptions, importFile } from '../../../scripts/ops/import';
-import { epochMs, parseMapping, parseValue, samplesOfRow } from '../../../scripts/ops/import-mapping';
+import { parseMapping, parseValue, samplesOfRow, unixMsOf } from '../../../scripts/ops/import-mapping';
 import { sampleOfLine } from '../../../scripts/ops/import-openmetrics';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
@@ -93,7 +93,7 @@ describe('a row of an imported file', () => {
     [1_700_000_000_999_999_999n, 1_700_000_000_999],
     [Number.NaN, undefined],
   ])('has the time %p as %p ms', (time, expected) => {
-    expect(epochMs(time)).toBe(expected);
+    expect(unixMsOf(time)).toBe(expected);
   });
 
   test.each([

@@ -54,7 +54,7 @@ test.each([
   [1_795_248_000_000, '+058859-02-22 08:00:00'],
   [8.64e12, '8640000000000 s since 1970'],
   [-1e15, '-1000000000000000 s since 1970'],
-])('%d s since epoch are %s', (seconds, text) => {
+])('Unix time %d is %s', (seconds, text) => {
   expect(formatTime(seconds, true)).toBe(text);
 });
 

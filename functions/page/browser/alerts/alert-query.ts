@@ -46,7 +46,7 @@ const LEAD_S = 1800;
 const MOST_LEAD_S = 7 * 86_400;
 const MOST_ACTIVE_S = 30 * 86_400;
 
-/** When an alert was active, in seconds since epoch. */
+/** When an alert was active, as Unix time in seconds. */
 export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number): Span {
   const fromS = secondsOf(alert.activeAt);
   return { fromS, toS: Math.max(fromS, alert.state === 'resolved' ? changedAtS(alert) : nowS) };

@@ -33,19 +33,19 @@ function alertId({ labels: { alertname = '', ...labels } }: Alert): string {
   return labelsText([['alertname', alertname], ...Object.entries(labels).sort()]);
 }
 
-/** When an alert entered its state, in seconds since epoch. */
+/** When an alert entered its state, as Unix time in seconds. */
 export function changedAtS({ state, activeAt, firedAt, resolvedAt }: Alert): number {
   return secondsOf(
     (state === 'resolved' ? resolvedAt : state === 'firing' ? firedAt : undefined) ?? activeAt,
   );
 }
 
-/** Parses an RFC 3339 time. Returns seconds since epoch. */
+/** Parses an RFC 3339 time. Returns a Unix time in seconds. */
 export function secondsOf(time: string): number {
   return Date.parse(time) / 1000;
 }
 
-/** When a group or rule was last evaluated, in seconds since epoch; undefined if never. */
+/** When a group or rule was last evaluated, as Unix time in seconds; undefined if never. */
 export function evaluatedAtS(lastEvaluation: string): number | undefined {
   const timeS = secondsOf(lastEvaluation);
   // A group that was never evaluated has the time 0001-01-01T00:00:00Z.

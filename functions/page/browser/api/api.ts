@@ -37,9 +37,9 @@ export interface Host {
   readonly memo?: string;
   readonly roles: Readonly<Record<string, readonly string[]>>;
   readonly isRetired?: boolean;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly retiredAt?: number;
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly createdAt?: number;
   /** Metadata as the agent posted it. */
   readonly meta?: Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface Host {
 export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
-/** An annotation of a service's graphs. Times are in seconds since epoch. */
+/** An annotation of a service's graphs. Times are Unix times in seconds. */
 export interface Annotation {
   readonly id: string;
   readonly title: string;

@@ -8,7 +8,7 @@ import type { TierShare } from './server-timing';
 /** A series' labels, including its name. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** A time in seconds since epoch and a value, in the form of Prometheus' API. */
+/** A Unix time in seconds and a value, in the form of Prometheus' API. */
 type Sample = readonly [timeS: number, value: string];
 
 /** The result of a query. */
@@ -36,7 +36,7 @@ export interface GraphResult extends QueryResult {
 
 /** Values at a single time. */
 export interface TableResult extends QueryResult {
-  /** The time of the values, in seconds since epoch. */
+  /** The time of the values, as Unix time in seconds. */
   readonly atS: number;
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
 }

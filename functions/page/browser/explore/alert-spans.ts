@@ -2,7 +2,7 @@ import type { Api } from '../api/api';
 import { type LabelMap, type Result, resolutionFor, seriesText } from '../api/promql-results';
 import type { Span } from '../view/time-range';
 
-/** A span of time during which an alert fired, in seconds since epoch. */
+/** A span of time during which an alert fired, as Unix time in seconds. */
 export interface AlertSpan {
   /** The alert's labels, including `alertname`. */
   readonly labels: LabelMap;

@@ -4,7 +4,7 @@ export interface Field {
   readonly name: string;
   /**
    * `several`: an array of options. `headers`: an array of names and values, each a line `Name: value`.
-   * `time`: seconds since epoch.
+   * `time`: Unix time in seconds.
    */
   readonly kind: 'text' | 'long' | 'code' | 'number' | 'flag' | 'choice' | 'several' | 'headers' | 'time';
   /** What the field means, with its default. */

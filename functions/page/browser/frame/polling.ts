@@ -13,7 +13,7 @@ const MAX_SHARE = 1 / 20;
 export type OnSettled = (error: ApiError | undefined) => void;
 
 /**
- * Returns the current time in seconds since epoch. Updates it every `everyS` seconds while the page is visible, or
+ * Returns the current Unix time in seconds. Updates it every `everyS` seconds while the page is visible, or
  * never if `everyS` is 0.
  */
 export function useNow(everyS: number): number {

@@ -13,7 +13,7 @@ export interface Cursor {
   readonly index: number | undefined;
 }
 
-/** A span of time that a graph shades, in seconds since epoch. */
+/** A span of time that a graph shades, as Unix time in seconds. */
 export interface DrawnAnnotation {
   readonly from: number;
   readonly to: number;

@@ -1,4 +1,4 @@
-/** A table of series: for each time, in seconds since epoch, a value or null of each series. */
+/** A table of series: for each time, as Unix time in seconds, a value or null of each series. */
 export interface SeriesData {
   readonly times: readonly number[];
   readonly values: readonly (readonly (number | null)[])[];

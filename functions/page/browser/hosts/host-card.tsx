@@ -13,7 +13,7 @@ export interface HostCardProps {
   readonly name: string;
   readonly state: ViewState;
   /**
-   * Time of the host's last post, in seconds since epoch; null if it has not posted lately, undefined until
+   * Time of the host's last post, as Unix time in seconds; null if it has not posted lately, undefined until
    * it is known.
    */
   readonly seenS: number | null | undefined;

@@ -13,7 +13,7 @@ const EVERY_MS = 60_000;
 const TIMEOUT_MS = 20_000;
 
 /**
- * Reads when each host last posted, in seconds since epoch. Hosts that posted nothing in the last
+ * Reads when each host last posted, as Unix time in seconds. Hosts that posted nothing in the last
  * {@link LOOKBACK_S} are absent. Returns undefined until the first response.
  */
 export function useLastSeen(

@@ -4,7 +4,7 @@ import { type Count, sampleRate, withCount } from './sample-rate';
 
 /** State of the pipeline at one time. */
 interface Observation {
-  /** Seconds since epoch. */
+  /** Unix time in seconds. */
   readonly timeS: number;
   /** Rates per second over the last minutes; null until they are known. */
   readonly samples: number | null;

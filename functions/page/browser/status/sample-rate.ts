@@ -1,6 +1,6 @@
 /** The month's count of samples at a time. */
 export interface Count {
-  /** ms since epoch. */
+  /** Unix time in ms. */
   readonly atMs: number;
   readonly count: number;
 }

@@ -137,13 +137,13 @@ export function formatDuration(ms: number): string {
     .join(' ');
 }
 
-/** Approximately the last day that a `Date` can represent in every zone, in seconds since epoch. */
+/** Approximately the last day that a `Date` can represent in every zone, as Unix time in seconds. */
 const LAST_DAY_S = 8.64e12 - 86_400;
 
 /**
  * Formats a time.
  *
- * @param timeS seconds since epoch
+ * @param timeS Unix time in seconds
  * @returns date and time of day, in UTC or local time; the number itself if the calendar has no such day, as
  *   for `@ 1e15` in a query
  */
@@ -155,7 +155,7 @@ export function timeParts(timeS: number, utc: boolean): { readonly date: string;
   return { date, time: time.slice(0, 8) };
 }
 
-/** @param timeS seconds since epoch */
+/** @param timeS Unix time in seconds */
 export function formatTime(timeS: number, utc: boolean): string {
   const { date, time } = timeParts(timeS, utc);
   return `${date} ${time}`;
@@ -167,7 +167,7 @@ export function dateTimeText(timeS: number, utc: boolean): string {
   return `${date}T${time.slice(0, 5)}`;
 }
 
-/** Parses a text formatted by `dateTimeText`. Returns seconds since epoch; undefined for any other text. */
+/** Parses a text formatted by `dateTimeText`. Returns a Unix time in seconds; undefined for any other text. */
 export function parseDateTime(text: string, utc: boolean): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
   // Date parses a time without a zone as local time.

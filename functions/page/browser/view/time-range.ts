@@ -1,10 +1,10 @@
 /**
- * The time range of all graphs: the last `lastS` seconds, following the present; or a fixed range, in seconds
- * since epoch.
+ * The time range of all graphs: the last `lastS` seconds, following the present; or a fixed range of Unix
+ * times in seconds.
  */
 export type TimeRange = { readonly lastS: number } | { readonly fromS: number; readonly toS: number };
 
-/** A range at one moment, in seconds since epoch. */
+/** A range at one moment, as Unix time in seconds. */
 export interface Span {
   readonly fromS: number;
   readonly toS: number;

@@ -6,7 +6,7 @@ import { TemplateError, TemplateSample, type TemplateValue, typeName } from './v
 export interface FunctionContext {
   /** Evaluates an expression for the function `query`. */
   readonly query: (expr: string) => Promise<readonly TemplateSample[]>;
-  /** The time of the evaluation, ms since epoch. */
+  /** The time of the evaluation, as Unix time in ms. */
   readonly nowMs: number;
   /** Address of the page that shows the database, for links. */
   readonly externalUrl: string;

@@ -53,7 +53,7 @@ function decimal(value: bigint, unit: bigint): string {
   return `${value / unit}.${String(fraction).padStart(digits, '0').replace(/0+$/, '')}`;
 }
 
-/** An instant, in nanoseconds since the epoch. */
+/** An instant, as a Unix time in nanoseconds. */
 export class GoTime {
   constructor(readonly nanoseconds: bigint) {}
 
@@ -70,7 +70,7 @@ export class GoTime {
     return Number(this.floor(MILLISECOND));
   }
 
-  /** Returns the whole units since the epoch, rounded down. */
+  /** Returns the Unix time in whole units, rounded down. */
   floor(unit: bigint): bigint {
     const whole = this.nanoseconds / unit;
     return this.nanoseconds % unit < 0n ? whole - 1n : whole;
