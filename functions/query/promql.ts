@@ -44,8 +44,8 @@ const MAX_STEPS = 11_000;
 /** Minimum length of a range that may be read from rollups instead of samples, in ms. */
 const LEAST_ROLLED_MS = FEW_DAYS * DAY_MS;
 const WIDENING =
-  '; more than three days are read from rollups where start, step and windows are multiples of an hour, ' +
-  'and with max_source_resolution=auto everywhere, with windows widened to hours';
+  '; more than three days are read from rollups where start, step and ranges are multiples of an hour, ' +
+  'and with max_source_resolution=auto everywhere, with ranges widened to hours';
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 

@@ -8,6 +8,7 @@ import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } fr
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
 import { type QueryContext, type Reference, referenceOf, subquerySteps } from './plan';
+import { type LiveSamples, RANGE_FUNCTIONS, type RangeFunction } from './range-functions';
 import { type SampleColumns, staleMarkers, withoutStale } from './store';
 import {
   type Aggregation,
@@ -32,7 +33,6 @@ import {
   withLabels,
   withoutName,
 } from './vectors';
-import { type LiveSamples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
 
 /** Warnings and infos of a result, without duplicates. */
 export class Remarks {
@@ -52,9 +52,9 @@ export class Remarks {
 
 /** Number of samples that an evaluation used, counted as Prometheus does. */
 export interface SampleCounts {
-  /** Number of samples in all windows and look-ups. A sample counts once for every step that uses it. */
+  /** Number of samples in all ranges and look-ups. A sample counts once for every step that uses it. */
   queryable: number;
-  /** Number of samples read. A sample that several windows share counts only once. */
+  /** Number of samples read. A sample that several ranges share counts only once. */
   read: number;
 }
 
@@ -72,7 +72,7 @@ export class Evaluator {
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The selectors whose windows are widened to whole grains, with the length of the grains in ms. */
+    /** The selectors whose ranges are widened to whole grains, with the length of the grains in ms. */
     private readonly widened: ReadonlyMap<Selector, number>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
@@ -246,14 +246,14 @@ export class Evaluator {
       const times = first === undefined ? this.constant(timesOf(steps).map((ms) => ms / 1000)) : undefined;
       return this.each(times ?? this.vectors(first, steps), date);
     }
-    const window = WINDOW_FUNCTIONS[name];
-    if (window !== undefined) return this.applyRangeFunction(expr, window, steps);
+    const onRanges = RANGE_FUNCTIONS[name];
+    if (onRanges !== undefined) return this.applyRangeFunction(expr, onRanges, steps);
     switch (name) {
       case 'absent':
         return this.markAbsent(this.vectors(first, steps), first, steps);
       case 'absent_over_time':
         return this.markAbsent(
-          this.applyRangeFunction(expr, WINDOW_FUNCTIONS.present_over_time!, steps),
+          this.applyRangeFunction(expr, RANGE_FUNCTIONS.present_over_time!, steps),
           first,
           steps,
         );
@@ -398,21 +398,21 @@ export class Evaluator {
   }
 
   /**
-   * Returns the length, in ms, of the grains to which a selector's windows are widened, and adds a remark to the
-   * result. Returns undefined if the windows are not widened. A widened window includes its start and excludes its end.
+   * Returns the length, in ms, of the grains to which a selector's ranges are widened, and adds a remark to the
+   * result. Returns undefined if the ranges are not widened. A widened range includes its start and excludes its end.
    */
   private noteWidening(selector: Selector): number | undefined {
     const grainMs = this.widened.get(selector);
     if (grainMs !== undefined)
       this.remarks.inform(
-        `rollups of ${grainMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole rollups, and the result is approximate`,
+        `rollups of ${grainMs / 1000}s stand for samples as max_source_resolution allows: ranges are widened to whole rollups, and the result is approximate`,
         selector,
       );
     return grainMs;
   }
 
-  /** Applies a range-vector function to the window of each step. */
-  private applyRangeFunction({ func, args }: Call, onSamples: WindowFunction, steps: Steps): Vectors {
+  /** Applies a range-vector function to the range of each step. */
+  private applyRangeFunction({ func, args }: Call, onSamples: RangeFunction, steps: Steps): Vectors {
     const range = args.map(unwrap).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
     const scalar = args.find((arg) => typeOf(arg) === 'scalar');
     const params = scalar === undefined ? undefined : this.scalars(scalar, steps);
@@ -422,14 +422,14 @@ export class Evaluator {
     const grainMs = range.kind === 'range' ? this.noteWidening(range.selector) : undefined;
     const isExact = grainMs === undefined;
     const isScaled = !isExact && (func.name === 'increase' || func.name === 'delta');
-    const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
+    const stepRanges = stepRangesOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Restore the count: evaluating a subquery has already counted its samples, and the windows below count them again.
+    // Restore the count: evaluating a subquery has already counted its samples, and the ranges below count them again.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
-    const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
-    const cuts = new Cuts(windowAt);
+    const stepRange = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
+    const cuts = new Cuts(stepRanges);
     for (const [i, samples] of series.entries()) {
       if (i % 64 === 0) this.budget.checkTime();
       const { timestamps, counts } = samples;
@@ -448,13 +448,13 @@ export class Evaluator {
           this.budget.checkTime();
           work = 0;
         }
-        window.evalMs = steps.startMs + step * steps.stepMs;
-        window.startMs = windowAt.startsMs[step]!;
-        window.endMs = windowAt.endsMs[step]!;
-        window.param = params?.[step] ?? 0;
-        values[offset + step] = compute(from, to, window);
-        // Scale the change from the length of the widened window to that of the requested one.
-        if (isScaled) values[offset + step]! *= rangeMs / (window.endMs - window.startMs);
+        stepRange.evalMs = steps.startMs + step * steps.stepMs;
+        stepRange.startMs = stepRanges.startsMs[step]!;
+        stepRange.endMs = stepRanges.endsMs[step]!;
+        stepRange.param = params?.[step] ?? 0;
+        values[offset + step] = compute(from, to, stepRange);
+        // Scale the change from the length of the widened range to that of the requested one.
+        if (isScaled) values[offset + step]! *= rangeMs / (stepRange.endMs - stepRange.startMs);
         present[offset + step] = 1;
         isEmpty = false;
       }
@@ -477,8 +477,11 @@ export class Evaluator {
       );
   }
 
-  /** Returns the samples in the window of a range vector at the first of `steps`. */
-  windowOf(range: RangeSelector | Subquery, steps: Steps): (LiveSamples & { readonly labels: Labels })[] {
+  /** Returns the samples in the range of a range vector at the first of `steps`. */
+  rangeVectorOf(
+    range: RangeSelector | Subquery,
+    steps: Steps,
+  ): (LiveSamples & { readonly labels: Labels })[] {
     const rangeMs = durationMs(range.range, this.context);
     const endMs = referenceOf(range.kind === 'range' ? range.selector : range, this.context).of(
       steps.startMs,
@@ -496,7 +499,7 @@ export class Evaluator {
     });
   }
 
-  /** Returns the samples from which windows are cut, without stale markers. */
+  /** Returns the samples from which ranges are cut, without stale markers. */
   private rangeSeries(
     range: RangeSelector | Subquery,
     steps: Steps,
@@ -520,19 +523,19 @@ export class Evaluator {
   }
 }
 
-/** Start and end of each step's window, in ms. A window excludes its start and includes its end. */
-interface Windows {
+/** Start and end of each step's range, in ms. A range excludes its start and includes its end. */
+interface StepRanges {
   readonly startsMs: Float64Array;
   readonly endsMs: Float64Array;
 }
 
-/** @param grainMs length of the grains to which windows are widened; undefined if they are not widened */
-function windowsOf(
+/** @param grainMs length of the grains to which ranges are widened; undefined if they are not widened */
+function stepRangesOf(
   reference: Reference,
   { startMs, stepMs, count }: Steps,
   rangeMs: number,
   grainMs: number | undefined,
-): Windows {
+): StepRanges {
   const [startsMs, endsMs] = [new Float64Array(count), new Float64Array(count)];
   for (let step = 0; step < count; step++) {
     const endMs = reference.of(startMs + step * stepMs);
@@ -542,7 +545,7 @@ function windowsOf(
   return { startsMs, endsMs };
 }
 
-/** For each window of a series, its samples: those with indexes from `from` up to, but not including, `to`. */
+/** For each range of a series, its samples: those with indexes from `from` up to, but not including, `to`. */
 class Cuts implements SampleCounts {
   readonly from: Uint32Array;
   readonly to: Uint32Array;
@@ -550,18 +553,18 @@ class Cuts implements SampleCounts {
   read = 0;
   private timestamps: Float64Array | undefined;
 
-  constructor(private readonly windows: Windows) {
-    this.from = new Uint32Array(windows.endsMs.length);
-    this.to = new Uint32Array(windows.endsMs.length);
+  constructor(private readonly stepRanges: StepRanges) {
+    this.from = new Uint32Array(stepRanges.endsMs.length);
+    this.to = new Uint32Array(stepRanges.endsMs.length);
   }
 
   /**
-   * Cuts a series into windows. Does nothing if the previous series had the same array of times. That is common,
+   * Cuts a series into ranges. Does nothing if the previous series had the same array of times. That is common,
    * because a source's series usually follow each other and share the array.
    */
   cut(timestamps: Float64Array): void {
     if (timestamps === this.timestamps) return;
-    const { startsMs, endsMs } = this.windows;
+    const { startsMs, endsMs } = this.stepRanges;
     let [from, to, queryable, read] = [0, 0, 0, 0];
     for (let step = 0; step < endsMs.length; step++) {
       const before = to;
@@ -578,7 +581,7 @@ class Cuts implements SampleCounts {
   }
 }
 
-/** Number of samples used by windows between two checks of the time limit. */
+/** Number of samples used by ranges between two checks of the time limit. */
 const SAMPLES_PER_CHECK = 100_000;
 
 export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {

@@ -4,10 +4,10 @@
  * order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
+import { extrapolate, type LiveSamples, type RangeValue } from './range-functions';
 import type { RollupUse } from './store';
-import { extrapolate, type LiveSamples, type WindowValue } from './window-functions';
 
-/** Range functions that can be computed from rollups, with the use that each makes of a window. */
+/** Range functions that can be computed from rollups, with the use that each makes of a range. */
 export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
   avg_over_time: 'sum',
   sum_over_time: 'sum',
@@ -45,7 +45,7 @@ export function overPoints(
   points: LiveSamples,
   counts: Float64Array,
   isExact: boolean,
-): WindowValue | undefined {
+): RangeValue | undefined {
   switch (name) {
     case 'sum_over_time':
       return (from, to) => sumOf(points.values, from, to, isExact);
@@ -94,15 +94,15 @@ function changeOverPoints(
   counts: Float64Array,
   isCounter: boolean,
   isRate: boolean,
-): WindowValue {
+): RangeValue {
   const { values, resets } = points;
-  return (from, to, window) => {
+  return (from, to, stepRange) => {
     let change = values[to - 1]! - values[from]!;
     if (isCounter)
       for (let i = from + 1; i < to; i++)
         if (counts[i]! > 1) change += resets?.[i] ?? 0;
         else if (values[i]! < values[i - 1]!) change += values[i - 1]!;
-    return extrapolate(points, from, to, countOf(counts, from, to), change, window, isCounter, isRate);
+    return extrapolate(points, from, to, countOf(counts, from, to), change, stepRange, isCounter, isRate);
   };
 }
 

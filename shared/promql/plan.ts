@@ -22,7 +22,7 @@ export interface AllowedRollups {
   /** Lengths, in ms, of the grains that may replace samples where the result stays the same. May be empty. */
   readonly grainsMs: readonly number[];
   /**
-   * Length of the grains to which windows may be widened, in ms. Widening changes the result. Undefined unless the
+   * Length of the grains to which ranges may be widened, in ms. Widening changes the result. Undefined unless the
    * caller allowed it with `max_source_resolution`.
    */
   readonly widenedMs?: number | undefined;
@@ -44,7 +44,7 @@ export function referenceOf({ at, offset }: Shift, context: QueryContext): Refer
 }
 
 /**
- * Returns a subquery's own steps: multiples of its step in Unix time that cover the windows of all outer
+ * Returns a subquery's own steps: multiples of its step in Unix time that cover the ranges of all outer
  * steps.
  */
 export function subquerySteps(
@@ -57,7 +57,7 @@ export function subquerySteps(
   const reference = referenceOf(subquery, context);
   const beforeMs = reference.of(startMs) - rangeMs;
   const lastMs = reference.of(startMs + Math.max(0, count - 1) * stepMs);
-  // The window excludes its start.
+  // The range excludes its start.
   const firstMs = (Math.floor(beforeMs / ownStepMs) + 1) * ownStepMs;
   return {
     startMs: firstMs,
@@ -69,7 +69,7 @@ export function subquerySteps(
 export interface PlannedSelect {
   readonly selector: Selector;
   readonly range: TimeRange;
-  /** Number of steps at which the selector, or the function of its windows, is evaluated. */
+  /** Number of steps at which the selector, or the function of its ranges, is evaluated. */
   readonly steps: number;
   /** The grains that may replace samples. */
   readonly grains?: RequestedGrains;
@@ -98,40 +98,40 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
 const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /**
- * Decides whether a selector reads rollups. If every window begins and ends at the edge of a grain, rollups give the
- * same result as samples. Otherwise rollups can be used only by widening the windows to whole grains.
+ * Decides whether a selector reads rollups. If every range begins and ends at the edge of a grain, rollups give the
+ * same result as samples. Otherwise rollups can be used only by widening the ranges to whole grains.
  *
- * @param windowMs length of a range selector's windows; undefined for a plain selector
+ * @param rangeMs length of a range selector's range; undefined for a plain selector
  * @param use undefined if only samples can be used
  */
 function planSelect(
   selector: Selector,
-  windowMs: number | undefined,
+  rangeMs: number | undefined,
   steps: Steps,
   context: QueryContext,
   use: RollupUse | undefined,
 ): PlannedSelect {
   const { rollups, lookbackMs } = context;
-  const range = rangeOf(selector, windowMs ?? lookbackMs, steps, context);
+  const range = rangeOf(selector, rangeMs ?? lookbackMs, steps, context);
   const samples = (why: string) => ({ selector, range, steps: steps.count, why });
   if (rollups === undefined) return samples('the stage stores no rollups');
   if (use === undefined) return samples('this use of the selector needs samples');
   const { grainsMs, widenedMs, leastRangeMs } = rollups;
   if (range.toMs - range.fromMs < leastRangeMs)
     return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
-  const grainMs = wholeGrain(grainsMs, range.toMs - 1, windowMs ?? 0, stepOf(selector, steps, context));
+  const grainMs = wholeGrain(grainsMs, range.toMs - 1, rangeMs ?? 0, stepOf(selector, steps, context));
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
     // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
-    const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
+    const fromMs = rangeMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
-      'all windows begin and end at multiples of the grain, so rollups give the same result as samples';
-    return { ...samples(why), range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' } };
+      'all ranges begin and end at multiples of the grain, so rollups give the same result as samples';
+    return { ...samples(why), range: { ...range, fromMs }, grains: { grainMs, use, edges: 'exact' } };
   }
   if (widenedMs === undefined)
     return samples(
       grainsMs.length === 0
         ? 'sums of rollups would lose precision'
-        : 'the start, the step or the windows are not multiples of an hour',
+        : 'the start, the step or the ranges are not multiples of an hour',
     );
   return {
     ...samples('max_source_resolution allows them'),
@@ -139,7 +139,7 @@ function planSelect(
       fromMs: grainStartMs(range.fromMs - 1, widenedMs),
       toMs: grainEndMs(range.toMs - 1, widenedMs),
     },
-    grains: { grainMs: widenedMs, use, windows: 'widened' },
+    grains: { grainMs: widenedMs, use, edges: 'widened' },
   };
 }
 
@@ -149,18 +149,18 @@ function wholeGrain(grainsMs: readonly number[], ...timesMs: readonly number[]):
   return whole.length === 0 ? undefined : Math.max(...whole);
 }
 
-/** Returns the time from one window of a selector to the next, in ms; 0 if there is only one window. */
+/** Returns the time from one range of a selector to the next, in ms; 0 if there is only one range. */
 function stepOf(selector: Selector, { stepMs, count }: Steps, context: QueryContext): number {
   return count === 1 || referenceOf(selector, context).isFixed ? 0 : stepMs;
 }
 
 /**
- * @returns times of the samples: from 1 ms after the first window's start to 1 ms after the last one's end
+ * @returns times of the samples: from 1 ms after the first range's start to 1 ms after the last one's end
  */
 function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: QueryContext): TimeRange {
   const reference = referenceOf(selector, context);
   const firstMs = reference.of(steps.startMs);
   const lastMs = reference.of(steps.startMs + (steps.count - 1) * steps.stepMs);
-  // The window excludes its start and includes its end.
+  // The range excludes its start and includes its end.
   return { fromMs: firstMs - lengthMs + 1, toMs: lastMs + 1 };
 }

@@ -8,10 +8,10 @@ import { UnprovenSumError } from './grains';
 import { parsePromql } from './parser';
 import { evaluateInParts, IndivisibleError } from './parts';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
+import type { LiveSamples } from './range-functions';
 import type { RequestedGrains, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
-import type { LiveSamples } from './window-functions';
 
 export interface QueryLimits {
   /** Maximum number of series that all selectors together may match. */
@@ -35,7 +35,7 @@ export interface QueryOptions {
    */
   readonly subqueryStepMs?: number;
   /**
-   * Allows rollups to replace the samples of long ranges. If a window is widened, a remark says so.
+   * Allows rollups to replace the samples of long ranges. If a range is widened, a remark says so.
    * @default only samples
    */
   readonly rollups?: AllowedRollups | undefined;
@@ -238,11 +238,11 @@ function joinParts(parts: readonly QueryResult[]): QueryResult {
   };
 }
 
-/** Returns the selectors whose windows are widened to whole grains, with the length of the grains in ms. */
+/** Returns the selectors whose ranges are widened to whole grains, with the length of the grains in ms. */
 function widenedIn(planned: readonly PlannedSelect[]): Map<Selector, number> {
   return new Map(
     planned.flatMap(({ selector, grains }) =>
-      grains?.windows === 'widened' ? [[selector, grains.grainMs]] : [],
+      grains?.edges === 'widened' ? [[selector, grains.grainMs]] : [],
     ),
   );
 }
@@ -265,7 +265,7 @@ function resultOf(evaluator: Evaluator, expr: Expr, steps: Steps, isInstant: boo
     }
     case 'matrix': {
       const range = inner(expr) as Extract<Expr, { kind: 'range' | 'subquery' }>;
-      return { type: 'matrix', series: sortByLabels(evaluator.windowOf(range, steps)) };
+      return { type: 'matrix', series: sortByLabels(evaluator.rangeVectorOf(range, steps)) };
     }
   }
 }
@@ -381,7 +381,7 @@ function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   );
   for (const { selector, range, steps, grains, why } of ordered) {
     const key = JSON.stringify([selector.matchers, grains]);
-    const ofSamples = grains?.windows === 'exact' ? JSON.stringify([selector.matchers, undefined]) : key;
+    const ofSamples = grains?.edges === 'exact' ? JSON.stringify([selector.matchers, undefined]) : key;
     const shared = reads.find(
       (read) =>
         (read.key === ofSamples && read.range.fromMs <= range.fromMs && range.toMs <= read.range.toMs) ||

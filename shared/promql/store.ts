@@ -24,15 +24,15 @@ export interface SampleColumns {
 }
 
 /**
- * The value that a function computes from the samples of a window. If the store has rollups, it may return _points_
+ * The value that a function computes from the samples of a range. If the store has rollups, it may return _points_
  * instead of samples. A point has the time of a sample. It stands for this sample and for all samples since the
- * previous point. A window of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits
+ * previous point. A range of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits
  * the samples of a point.
  *
- * - `first`, `last`: each point is a sample. The first or last sample of every window is among the points.
+ * - `first`, `last`: each point is a sample. The first or last sample of every range is among the points.
  * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.
  * - `difference`, `increase`: a point's value is that of the sample at its time. The first and the last sample of
- *   every window are among the points.
+ *   every range are among the points.
  */
 export type RollupUse = 'count' | 'sum' | 'min' | 'max' | 'first' | 'last' | 'difference' | 'increase';
 
@@ -41,15 +41,15 @@ export interface RequestedGrains {
   readonly grainMs: number;
   readonly use: RollupUse;
   /**
-   * Which samples belong to a window of whole grains:
+   * Which samples belong to a range of whole grains:
    *
-   * - `exact`: those of PromQL's windows, `(start, end]`.
+   * - `exact`: those of PromQL's ranges, `(start, end]`.
    * - `widened`: `[start, end)`. The caller allowed it with `max_source_resolution`. Rollups always have the points of
-   *   such windows.
+   *   such ranges.
    * - `steps`: `[start, end)`, for a graph in steps. Stale markers and other NaNs count as samples, and a sum is only
    *   as precise as the rollup. Each point has the time at which its grain starts.
    */
-  readonly windows: 'exact' | 'widened' | 'steps';
+  readonly edges: 'exact' | 'widened' | 'steps';
 }
 
 /** Finds the series of an expression's selectors. */

@@ -99,7 +99,7 @@ export function stepGrains(
 ): RequestedGrains | undefined {
   const grainMs = stepMs === undefined ? undefined : storedGrainMs(stepMs);
   if (grainMs === undefined) return undefined;
-  return { grainMs, use: aggregate === 'avg' ? 'sum' : aggregate, windows: 'steps' };
+  return { grainMs, use: aggregate === 'avg' ? 'sum' : aggregate, edges: 'steps' };
 }
 
 /** Divides a range of steps into two, each of whole steps; undefined if it has only one step. */

@@ -42,7 +42,7 @@ interface Order {
 export class PointJoiner {
   private order: Order | undefined;
 
-  constructor(private readonly grains: Pick<RequestedGrains, 'use' | 'windows'>) {}
+  constructor(private readonly grains: Pick<RequestedGrains, 'use' | 'edges'>) {}
 
   /**
    * @param samples may have stale markers. The joiner keeps the markers in steps and for the uses `last` and
@@ -50,9 +50,9 @@ export class PointJoiner {
    */
   join(samples: SampleColumns, points: Points): SampleColumns {
     const { labels } = samples;
-    const { use, windows } = this.grains;
+    const { use, edges } = this.grains;
     if (points.timestamps.length === 0) return samples;
-    const own = points.counts === undefined || windows === 'steps' ? samples : withoutStale(samples);
+    const own = points.counts === undefined || edges === 'steps' ? samples : withoutStale(samples);
     if (own.timestamps.length === 0) return { labels, ...points };
     const order = this.orderOf(own.timestamps, points);
     const { timestamps, counts } = order;

@@ -27,13 +27,10 @@ const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atSt
 };
 
 /** Returns a function that selects the columns to read, by the times of a series' grains. */
-export function columnsFor({
-  use,
-  windows,
-}: RequestedGrains): (times: GrainTimes) => readonly RolledColumn[] {
+export function columnsFor({ use, edges }: RequestedGrains): (times: GrainTimes) => readonly RolledColumn[] {
   const [always, atStart] = COLUMNS[use];
   const all = [...always, ...atStart];
-  return ({ firsts }) => (windows === 'exact' && firsts.includes(0) ? all : always);
+  return ({ firsts }) => (edges === 'exact' && firsts.includes(0) ? all : always);
 }
 
 /** Points of several series, and the days for which no points can be made. */
@@ -89,12 +86,12 @@ const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'incre
 /** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
 function unprovenDays(
   objects: readonly RolledObject[],
-  { use, windows, grainMs }: RequestedGrains,
+  { use, edges, grainMs }: RequestedGrains,
 ): Set<number> {
   const unproven = new Set<number>();
-  if (windows === 'steps') return unproven;
-  const needsFirst = windows === 'exact' && HAS_FIRST.has(use);
-  const needsResets = windows === 'exact' && use === 'increase';
+  if (edges === 'steps') return unproven;
+  const needsFirst = edges === 'exact' && HAS_FIRST.has(use);
+  const needsResets = edges === 'exact' && use === 'increase';
   for (const { requested, grains } of objects) {
     const checked = new Set<GrainTimes>();
     for (const [, { times, columns }] of grains) {
@@ -151,7 +148,7 @@ function planPoints(
   { starts, counts, firsts, restFirsts, lasts }: GrainTimes,
   ranges: readonly TimeRange[],
   unproven: ReadonlySet<number>,
-  { grainMs, use, windows }: RequestedGrains,
+  { grainMs, use, edges }: RequestedGrains,
 ): PointPlan {
   const hasFirst = HAS_FIRST.has(use);
   const cuts = ranges.map((range) => ({ range, grains: grainsIn(starts, range, grainMs) }));
@@ -177,11 +174,11 @@ function planPoints(
         points.grains[length] = grain;
         points.kinds[length++] = kind;
       };
-      if (windows === 'steps') {
+      if (edges === 'steps') {
         add(start, counts[grain]!, hasFirst ? FIRST : LAST);
         continue;
       }
-      const hasStart = windows === 'exact' && firsts[grain] === 0;
+      const hasStart = edges === 'exact' && firsts[grain] === 0;
       if (hasStart) add(start, 1, START);
       const rest = counts[grain]! - (hasStart ? 1 : 0);
       if (rest === 0) continue;

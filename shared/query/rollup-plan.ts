@@ -12,7 +12,7 @@ import type { RequestedGrains } from '../promql/store';
 
 /** What is known about a read before it reads the archive. */
 export interface RollupFacts {
-  readonly grains: Pick<RequestedGrains, 'grainMs' | 'windows'>;
+  readonly grains: Pick<RequestedGrains, 'grainMs' | 'edges'>;
   readonly range: TimeRange;
   /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
@@ -100,13 +100,13 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
-  { grains: { grainMs, windows }, groups, isElsewhere, deletions, tombstones }: RollupFacts,
+  { grains: { grainMs, edges }, groups, isElsewhere, deletions, tombstones }: RollupFacts,
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
   if (source.excluded.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
-  const isEdge = (ms: number) => ms % grainMs === 0 || (windows === 'exact' && ms % grainMs === 1);
+  const isEdge = (ms: number) => ms % grainMs === 0 || (edges === 'exact' && ms % grainMs === 1);
   return (entry, fromMs, toMs) => {
     const { day, archived } = entry;
     return (

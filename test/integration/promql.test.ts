@@ -353,8 +353,8 @@ describe("Prometheus' API", () => {
         errorType: 'execution',
         error:
           '{job="shop"} selects more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples); ' +
-          'more than three days are read from rollups where start, step and windows are multiples of an hour, ' +
-          'and with max_source_resolution=auto everywhere, with windows widened to hours',
+          'more than three days are read from rollups where start, step and ranges are multiples of an hour, ' +
+          'and with max_source_resolution=auto everywhere, with ranges widened to hours',
       },
     ]);
   });

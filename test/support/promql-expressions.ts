@@ -9,7 +9,7 @@ const VALUES = ['', '1', '2', '+Inf', '0.5', 'foo'];
 const NUMBERS = ['0', '1', '2.5', '-1', '1e3', '1e300', 'NaN', 'Inf', '-Inf', '0x1F', '017', '5m', '0.1'];
 const RANGES = ['15s', '1m', '5m', '7m30s', '1h', '300', '2m * 2', '1ms'];
 
-/** Lengths of windows, offsets, and steps of subqueries. */
+/** Lengths of ranges, offsets, and steps of subqueries. */
 interface Lengths {
   readonly ranges: readonly string[];
   readonly offsets: readonly string[];

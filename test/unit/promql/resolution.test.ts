@@ -46,7 +46,7 @@ function textsOf({ value }: QueryResult): string[] {
 describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
   const store = new RolledStore();
   const random = new Random(SEED).next;
-  // No sample lies on a grain's edge, because there a grain and a window differ: a window contains its end but not its
+  // No sample lies on a grain's edge, because there a grain and a range differ: a range contains its end but not its
   // start, and a grain contains its start but not its end.
   for (const [series, every] of [1, 7, 45].entries()) {
     const labels = labelsOf(['__name__', 'x_total'], ['a', String(series)]);
@@ -64,7 +64,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
     ['avg', 'min', 'max', 'sum', 'count', 'last', 'first'].flatMap((of) =>
       ['1h', '6h'].map((d) => ({ of, d })),
     ),
-  )('$of over windows of $d that are made of grains is what samples give', async ({ of, d }) => {
+  )('$of over ranges of $d that are made of grains is what samples give', async ({ of, d }) => {
     const query = `${of}_over_time(x_total[${d}])`;
     const answer = await rangeQuery(store, query, range, widened);
     expect(textsOf(answer)).toEqual(textsOf(await rangeQuery(store, query, range, exact)));
@@ -89,7 +89,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
         }),
       );
       expect(near).toHaveLength(119);
-      // A window has 360 samples. Only those at its two ends are different.
+      // A range has 360 samples. Only those at its two ends are different.
       for (const [i, value] of near!.entries()) expect(Math.abs(value / right![i]! - 1)).toBeLessThan(0.02);
     },
   );
@@ -100,7 +100,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
     expect(textsOf(answer)).toEqual(textsOf(last));
   });
 
-  test('windows that do not consist of whole grains are widened', async () => {
+  test('ranges that do not consist of whole grains are widened', async () => {
     const at = { ...range, startMs: FROM + HOUR + 10 * MINUTE };
     const near = await rangeQuery(store, 'count_over_time(x_total{a="1"}[5m])', at, widened);
     const whole = await rangeQuery(store, 'count_over_time(x_total{a="1"}[1h] offset -50m)', at, exact);
@@ -121,14 +121,14 @@ describe('the selectors that read grains', () => {
     toMs,
     grainMs: HOUR,
     use,
-    windows: 'widened',
+    edges: 'widened',
   });
   const whole = (grainMs: number, use: string, fromMs: number, toMs = TO + 1) => ({
     fromMs,
     toMs,
     grainMs,
     use,
-    windows: 'exact',
+    edges: 'exact',
   });
 
   test.each([
@@ -161,7 +161,7 @@ describe('the selectors that read grains', () => {
     expect(await readsOf(query, { ...exact, rollups })).toEqual(reads);
   });
 
-  test('widened windows of a change, since exact ones need samples where values often fall', async () => {
+  test('widened ranges of a change, since exact ones need samples where values often fall', async () => {
     const rollups = { grainsMs: [HOUR, DAY], widenedMs: HOUR, leastRangeMs: DAY };
     const read = async (query: string) => readsOf(query, { ...exact, rollups });
     expect(await read('rate(x[1h])')).toEqual([hours('increase', FROM - HOUR)]);
@@ -194,7 +194,7 @@ test("a counter's resets within and between grains are counted in", async () => 
     const found = await instantQuery(store, query, FROM + 4 * HOUR, options);
     const right = await instantQuery(store.memory, query, FROM + 4 * HOUR, exact);
     const [near, value] = [found, right].map((each) => Number(textsOf(each)[0]!.split(':')[1]));
-    // A widened window ends 1 ms earlier.
+    // A widened range ends 1 ms earlier.
     expect(near! / value!).toBeCloseTo(1, 5);
   }
   expect(store.points).toBeGreaterThan(0);
@@ -209,7 +209,7 @@ test('a sum whose parts cancel each other out is read from samples', async () =>
   const sum = await instantQuery(store, 'sum_over_time(x[4h])', FROM + 4 * HOUR, options);
   expect(textsOf(sum)).toEqual([` ${FROM + 4 * HOUR}:0.75`]);
   expect(store.reads).toEqual([
-    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1, grainMs: HOUR, use: 'sum', windows: 'exact' },
+    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1, grainMs: HOUR, use: 'sum', edges: 'exact' },
     { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1 },
   ]);
 });

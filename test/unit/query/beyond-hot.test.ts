@@ -88,7 +88,7 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
 }
 
 function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'grains'> {
-  return { grains: { grainMs, windows: 'steps' } };
+  return { grains: { grainMs, edges: 'steps' } };
 }
 
 function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Requests): string[] {

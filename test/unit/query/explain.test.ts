@@ -71,7 +71,7 @@ test('tiers beyond memory are not asked when nothing has left it', () => {
 });
 
 test('the explanation says which rollups were read, and why', () => {
-  const grains = { grainMs: 3_600_000, use: 'sum' as const, windows: 'widened' as const };
+  const grains = { grainMs: 3_600_000, use: 'sum' as const, edges: 'widened' as const };
   const why = 'max_source_resolution allows them';
   expect(explain([{ ...reading, grains, why }], new Map()).reads).toEqual([
     expect.objectContaining({ read: 'rollups of 3600s', why }),

@@ -10,7 +10,7 @@ const columns = (...pairs: [ms: number, value: number][]) => ({
 describe('PointJoiner', () => {
   test('joins points and samples by time', () => {
     const samples = { labels: LABELS, ...columns([2, 20], [3, 30], [7, 70]) };
-    const joined = new PointJoiner({ use: 'last', windows: 'exact' }).join(
+    const joined = new PointJoiner({ use: 'last', edges: 'exact' }).join(
       samples,
       columns([1, 10], [5, 50], [6, 60]),
     );
@@ -21,7 +21,7 @@ describe('PointJoiner', () => {
   test('refuses a point and a sample of one time', () => {
     const samples = { labels: LABELS, ...columns([2, 20], [5, 50]) };
     const join = () =>
-      new PointJoiner({ use: 'last', windows: 'exact' }).join(samples, columns([1, 10], [5, 50]));
+      new PointJoiner({ use: 'last', edges: 'exact' }).join(samples, columns([1, 10], [5, 50]));
     expect(join).toThrow('a sample and a point have the same time, 5');
   });
 });

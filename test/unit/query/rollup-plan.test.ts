@@ -12,8 +12,8 @@ import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const HOURS = { grainMs: HOUR, windows: 'steps' } as const;
-const BY_DAY = { grainMs: DAY, windows: 'steps' } as const;
+const HOURS = { grainMs: HOUR, edges: 'steps' } as const;
+const BY_DAY = { grainMs: DAY, edges: 'steps' } as const;
 const DAYS = ['2026-10-31', '2026-11-01', '2026-11-02'] as const;
 const [FIRST_MS, , LAST_MS] = DAYS.map(dayStartMs) as [number, number, number];
 const SOURCE_ID = 'abcdefghijklmnopqrstuv';
@@ -116,7 +116,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   {
     name: 'the hours of exact windows, which exclude their start and include their end',
     changed: {
-      grains: { grainMs: HOUR, windows: 'exact' },
+      grains: { grainMs: HOUR, edges: 'exact' },
       range: { fromMs: FIRST_MS + 1, toMs: LAST_MS + HOUR + 1 },
     },
     samples: [],

@@ -11,8 +11,8 @@ export interface LiveSamples {
   readonly resets?: Float64Array;
 }
 
-/** The window of a step in ms. It excludes `startMs` and includes `endMs`. */
-export interface Window {
+/** The range of a step in ms. It excludes `startMs` and includes `endMs`. */
+export interface StepRange {
   readonly evalMs: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -20,22 +20,22 @@ export interface Window {
   readonly param: number;
 }
 
-/** Computes the value of a window: the samples with indexes from `from` up to, but not including, `to`. */
-export type WindowValue = (from: number, to: number, window: Window) => number;
+/** Computes the value of a range: the samples with indexes from `from` up to, but not including, `to`. */
+export type RangeValue = (from: number, to: number, stepRange: StepRange) => number;
 
-export interface WindowFunction {
-  /** Minimum number of samples that a window needs to have a value. */
+export interface RangeFunction {
+  /** Minimum number of samples that a range needs to have a value. */
   readonly least: 1 | 2;
   /** Prepares the computation for a series. */
-  readonly of: (samples: LiveSamples) => WindowValue;
+  readonly of: (samples: LiveSamples) => RangeValue;
 }
 
-function fold(of: WindowFunction['of'], least: 1 | 2 = 1): WindowFunction {
+function fold(of: RangeFunction['of'], least: 1 | 2 = 1): RangeFunction {
   return { least, of };
 }
 
 /** Range-vector functions by name, except `absent_over_time`. */
-export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
+export const RANGE_FUNCTIONS: Readonly<Record<string, RangeFunction>> = {
   rate: fold((samples) => changeOver(samples, true, true), 2),
   increase: fold((samples) => changeOver(samples, true, false), 2),
   delta: fold((samples) => changeOver(samples, false, false), 2),
@@ -134,30 +134,30 @@ export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
 /**
  * Prepares `rate`, `increase` or `delta`.
  *
- * @param isRate whether to divide by the window's seconds
+ * @param isRate whether to divide by the range's seconds
  */
-function changeOver(samples: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
+function changeOver(samples: LiveSamples, isCounter: boolean, isRate: boolean): RangeValue {
   const { values } = samples;
   const resets = isCounter ? resetsOf(values) : NO_RESETS;
   let nextReset = 0;
   let lastFrom = 0;
-  return (from, to, window) => {
+  return (from, to, stepRange) => {
     let change = values[to - 1]! - values[from]!;
     if (from < lastFrom) nextReset = 0;
     lastFrom = from;
     while (nextReset < resets.length && resets[nextReset]! <= from) nextReset++;
     for (let i = nextReset; i < resets.length && resets[i]! < to; i++) change += values[resets[i]! - 1]!;
-    return extrapolate(samples, from, to, to - from, change, window, isCounter, isRate);
+    return extrapolate(samples, from, to, to - from, change, stepRange, isCounter, isRate);
   };
 }
 
 /**
- * Extrapolates the change of a value between a window's first and last samples to the whole window. If an end of the
- * window is far from the nearest sample, the extrapolation does not reach it. A counter is not extrapolated below zero.
+ * Extrapolates the change of a value between a range's first and last samples to the whole range. If an end of the
+ * range is far from the nearest sample, the extrapolation does not reach it. A counter is not extrapolated below zero.
  *
- * @param count number of samples in the window
+ * @param count number of samples in the range
  * @param change the difference between the last and the first value; for a counter, with its resets added
- * @param isRate whether to divide by the window's seconds
+ * @param isRate whether to divide by the range's seconds
  */
 export function extrapolate(
   { timestamps, values }: LiveSamples,
@@ -165,7 +165,7 @@ export function extrapolate(
   to: number,
   count: number,
   change: number,
-  { startMs, endMs }: Window,
+  { startMs, endMs }: StepRange,
   isCounter: boolean,
   isRate: boolean,
 ): number {
