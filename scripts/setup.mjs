@@ -37,13 +37,13 @@ const PROGRESS_MS = 5_000;
  * Options that make npm print a line for each package, and fail after one minute instead of eight if the registry
  * is unreachable.
  */
-const NPM_ANSWERS = [
+const NPM_NETWORK_OPTIONS = [
   '--loglevel=http',
   '--fetch-retries=2',
   '--fetch-retry-mintimeout=2000',
   '--fetch-timeout=30000',
 ];
-const PIP_ANSWERS = ['--retries=2', '--timeout=15'];
+const PIP_NETWORK_OPTIONS = ['--retries=2', '--timeout=15'];
 
 function fail(sentence) {
   console.error(`setup: ${sentence}`);
@@ -120,7 +120,7 @@ async function nodeModules() {
     '--no-fund',
     '--prefer-offline',
     '--ignore-scripts=false',
-    ...NPM_ANSWERS,
+    ...NPM_NETWORK_OPTIONS,
   ];
   await install('npm ci', 'npm', args, {
     env: npmEnvironment(),
@@ -194,7 +194,14 @@ async function virtualEnvironment(folder, packages) {
     progress: () => 'under way',
   });
   let collected = 0;
-  const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--progress-bar=off', ...PIP_ANSWERS];
+  const args = [
+    '-m',
+    'pip',
+    'install',
+    '--disable-pip-version-check',
+    '--progress-bar=off',
+    ...PIP_NETWORK_OPTIONS,
+  ];
   await install('pip install', join(folder, 'bin', 'python'), [...args, ...packages], {
     env: process.env,
     onLine: (line) => {

@@ -41,8 +41,8 @@ export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalM
 export const handler = withMetrics('flusher', flush);
 
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
-  const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
-  const before = asked ?? (await hot.nodes.now());
+  const { lane, lanes, drain, host, before: requestedBefore } = parseEvent(eventSchema, event ?? {});
+  const before = requestedBefore ?? (await hot.nodes.now());
   const fullness = await hot.nodes.fullness();
   // While a command moves hash slots, flush everything immediately, so that there is little to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();

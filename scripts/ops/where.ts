@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { DAY_MS } from '../../shared/model/duration';
 import type { Tier } from '../../shared/model/tier';
-import type { Place } from '../../shared/query/read';
+import type { TierPlace } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
 import { type CommonOptions, callOperator, command } from './command';
 import { requireOneSource, type SourceOptions } from './find-source';
@@ -52,7 +52,7 @@ function whereTable(result: Record<Tier, TierPlaces>): string {
   return [...align(rows), ...(places.length > 0 ? ['', ...places] : [])].join('\n');
 }
 
-function placeLine(tier: Tier, { place, samples, matched, bytes }: Place): string {
+function placeLine(tier: Tier, { place, samples, matched, bytes }: TierPlace): string {
   return `${tier.padEnd(5)} ${place}  (${matched} of ${samples} samples, ${bytes} bytes)`;
 }
 

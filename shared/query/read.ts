@@ -23,7 +23,7 @@ import {
 import type { Points } from './rolled-points';
 
 /** A place in a tier with samples of the wanted series. */
-export interface Place extends Omit<LocatedBlock, 'block'> {
+export interface TierPlace extends Omit<LocatedBlock, 'block'> {
   readonly tier: Tier;
   /** Number of samples read from this tier that are wanted, in the range, and not deleted. */
   readonly matched: number;
@@ -35,7 +35,7 @@ export interface TierReading {
   readonly durationMs: number;
   /** Number of samples read, before the tiers are merged. */
   readonly samples: number;
-  readonly places: readonly Place[];
+  readonly places: readonly TierPlace[];
 }
 
 export interface Reading {
@@ -110,7 +110,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const cold = found.cold ? cutToRange(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { points } = found;
   const rolledPlaces = (points?.places ?? []).map(
-    (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
+    (place): TierPlace => ({ ...place, tier: 'cold', matched: place.samples }),
   );
   return {
     block: mergeAll([...fromHot.blocks, ...warm.blocks, ...cold.blocks]) ?? gather(selection.wanted, [], []),
@@ -125,7 +125,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   };
 }
 
-function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
+function withPlaces(reading: TierReading, more: readonly TierPlace[]): TierReading {
   const samples = more.reduce((sum, { matched }) => sum + matched, reading.samples);
   return { ...reading, samples, places: [...reading.places, ...more] };
 }
@@ -164,7 +164,7 @@ function cutToRange(
   found: readonly LocatedBlock[],
   durationMs: number,
 ): LocatedTier {
-  const places: Place[] = [];
+  const places: TierPlace[] = [];
   let samples = 0;
   const blocks = found.map(({ place, bytes, samples: stored, block: whole }) => {
     const block = applyTombstones(sliceBlock(whole, range.fromMs, range.toMs), tombstones);

@@ -3,7 +3,7 @@ import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
 import type { Tenant } from '../tenancy/tenants';
-import type { Place } from './read';
+import type { TierPlace } from './read';
 import type { ReadDependencies } from './read-context';
 import { readSeries } from './read-series';
 
@@ -16,7 +16,7 @@ export interface TierPlaces {
    */
   readonly bytes: number;
   readonly bytesPerSample: number;
-  readonly places: readonly Place[];
+  readonly places: readonly TierPlace[];
 }
 
 /** Locates one series' samples: how many each tier has, and in which keys, items and objects. */
