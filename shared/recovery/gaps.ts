@@ -114,7 +114,7 @@ export function gapOf(key: string, body: Uint8Array, metadata: Readonly<Record<s
     if (found === undefined) continue;
     sinceMs = Math.min(sinceMs, arrivalMs);
     const [tenantId, partition, fromMs, toMs] = found;
-    const id = `${tenantId} ${partition}`;
+    const id = homeOf(tenantId, partition);
     const [, , otherFromMs, otherToMs] = ranges.get(id) ?? found;
     ranges.set(id, [tenantId, partition, Math.min(fromMs, otherFromMs), Math.max(toMs, otherToMs)]);
   }
@@ -144,10 +144,14 @@ const MAX_AGE_MS = 10_000;
 /** Age up to which a read does not wait until the gaps have been read again, ms. */
 const MAX_STALE_MS = 60_000;
 
+/** Ranges that reads lack, by {@link homeOf}, each with the arrival time of the first record of its object. */
+type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
+
 /** Tells readers about the gaps. Keeps them in memory, so that a read need not wait for the table. */
 export class KnownGaps {
-  private copy: { readonly gaps: ReadonlyMap<string, Gap>; readonly readMs: number } | undefined;
-  private reading: Promise<void> | undefined;
+  private copy: { readonly ranges: MissingRanges; readonly readMs: number } | undefined;
+  /** The last attempt to read the table, which may not have ended or may have failed. */
+  private last: { readonly ranges: Promise<MissingRanges>; readonly readMs: number } | undefined;
 
   constructor(
     private readonly table: Pick<TableGaps, 'read'>,
@@ -160,39 +164,68 @@ export class KnownGaps {
    *
    * @returns the earliest arrival time of samples that are missing, ms; undefined if none are
    */
-  async missingSince(refs: readonly PartitionRef[], range: TimeRange): Promise<number | undefined> {
+  async missingSince(
+    refs: readonly PartitionRef[],
+    { fromMs, toMs }: TimeRange,
+  ): Promise<number | undefined> {
+    const ranges = await this.fresh();
+    if (ranges.size === 0) return undefined;
     let since: number | undefined;
-    for (const { sinceMs, ranges } of (await this.fresh()).values())
-      if (ranges.some((missing) => refs.some((ref) => isIn(missing, ref, range))))
-        since = Math.min(sinceMs, since ?? Infinity);
+    for (const { tenantId, partition } of refs)
+      for (const missing of ranges.get(homeOf(tenantId, partition)) ?? [])
+        if (missing.fromMs < toMs && missing.toMs > fromMs)
+          since = Math.min(missing.sinceMs, since ?? Infinity);
     return since;
   }
 
-  /** Returns the gaps. If the table does not answer, returns those that were read last. */
-  private async fresh(): Promise<ReadonlyMap<string, Gap>> {
-    const ageMs = this.copy === undefined ? Infinity : Math.abs(this.now() - this.copy.readMs);
-    if (ageMs >= MAX_AGE_MS) {
-      this.reading ??= this.refresh().finally(() => {
-        this.reading = undefined;
-      });
-      if (ageMs >= MAX_STALE_MS) await this.reading.catch(() => {});
-      else this.reading.catch(() => {});
+  /**
+   * Returns the ranges of the gaps. If the table does not answer, returns those that were read last, and asks it again
+   * after {@link MAX_AGE_MS}.
+   *
+   * @throws if the table does not answer and was never read
+   */
+  private async fresh(): Promise<MissingRanges> {
+    const nowMs = this.now();
+    const isYounger = (than: number, read: { readonly readMs: number } | undefined) =>
+      read !== undefined && Math.abs(nowMs - read.readMs) < than;
+    // Do not wait for an older attempt: Lambda may have frozen this instance since, and its gaps would be as old.
+    if (this.last === undefined || !isYounger(MAX_AGE_MS, this.last)) this.last = this.refresh(nowMs);
+    if (this.copy !== undefined && isYounger(MAX_STALE_MS, this.copy)) return this.copy.ranges;
+    try {
+      return await this.last.ranges;
+    } catch (error) {
+      if (this.copy === undefined) throw error;
+      return this.copy.ranges;
     }
-    return this.copy?.gaps ?? (await this.table.read());
   }
 
-  private async refresh(): Promise<void> {
-    const readMs = this.now();
-    this.copy = { gaps: await this.table.read(), readMs };
+  private refresh(readMs: number): { readonly ranges: Promise<MissingRanges>; readonly readMs: number } {
+    const attempt = { ranges: this.table.read().then(rangesOf), readMs };
+    attempt.ranges.then(
+      (ranges) => {
+        this.copy = { ranges, readMs };
+      },
+      () => {
+        if (this.copy === undefined && this.last === attempt) this.last = undefined;
+      },
+    );
+    return attempt;
   }
 }
 
-function isIn(
-  [tenantId, partition, fromMs, toMs]: MissingRange,
-  ref: PartitionRef,
-  range: TimeRange,
-): boolean {
-  return (
-    tenantId === ref.tenantId && partition === ref.partition && fromMs < range.toMs && toMs > range.fromMs
-  );
+function rangesOf(gaps: ReadonlyMap<string, Gap>): MissingRanges {
+  const found = new Map<string, (TimeRange & Pick<Gap, 'sinceMs'>)[]>();
+  for (const { sinceMs, ranges } of gaps.values())
+    for (const [tenantId, partition, fromMs, toMs] of ranges) {
+      const home = homeOf(tenantId, partition);
+      const missing = found.get(home);
+      if (missing === undefined) found.set(home, [{ fromMs, toMs, sinceMs }]);
+      else missing.push({ fromMs, toMs, sinceMs });
+    }
+  return found;
+}
+
+/** Returns the key of a partition in maps. */
+function homeOf(tenantId: Id, partition: number): string {
+  return `${tenantId} ${partition}`;
 }

@@ -199,4 +199,31 @@ test('readers keep the gaps for ten seconds, wait for new ones after a minute, a
   isDown = true;
   nowMs = 200_000;
   expect([await ask(), reads]).toEqual([undefined, 4]);
+  // After a failure, reads do not wait for the table again for ten seconds.
+  nowMs = 209_999;
+  expect([await ask(), reads]).toEqual([undefined, 4]);
+  nowMs = 210_000;
+  expect([await ask(), reads]).toEqual([undefined, 5]);
+});
+
+test('a read does not trust an answer of the table that was under way while its instance was frozen', async () => {
+  let nowMs = 0;
+  const ends: ((gaps: Map<string, Gap>) => void)[] = [];
+  const gaps = new KnownGaps({ read: () => new Promise((resolve) => ends.push(resolve)) }, () => nowMs);
+  const ask = () => gaps.missingSince([{ tenantId: 't', partition: 0 }], { fromMs: 0, toMs: 1 });
+  const first = ask();
+  ends[0]!(new Map());
+  expect(await first).toBeUndefined();
+  nowMs = 10_000;
+  expect(await ask()).toBeUndefined();
+  nowMs = 300_000;
+  const thawed = ask();
+  const gap: Gap = { sinceMs: 7, ranges: [['t', 0, 0, 10]] };
+  expect(ends).toHaveLength(3);
+  ends[2]!(new Map([['aws/lambda/1', gap]]));
+  expect(await thawed).toBe(7);
+  // The old answer arrives last.
+  ends[1]!(new Map());
+  await new Promise(setImmediate);
+  expect(await ask()).toBe(7);
 });
