@@ -132,5 +132,5 @@ function durationOf(duration: Duration, isOperand = false): string {
 
 /** Returns a string literal that reads back as the same text. */
 export function quote(text: string): string {
-  return JSON.stringify(text).replaceAll(/\\u(d[89a-f]..)/gi, '\\ufffd');
+  return JSON.stringify(text.toWellFormed());
 }

@@ -166,6 +166,12 @@ test('a long expression is formatted over several lines', () => {
   expect(prettyPromql(parsePromql('sum(x)'))).toBe('sum(x)');
 });
 
+test('a text with a backslash before what looks like a surrogate is printed as it is', () => {
+  const text = '{path="C:\\\\ud8ff"}';
+  expect(printPromql(parsePromql(text))).toBe(text);
+  expect(printPromql(parsePromql('{a="\ud8ff"}'))).toBe('{a="\ufffd"}');
+});
+
 test('an expression that is printed and read again is the same', () => {
   fc.assert(
     fc.property(
