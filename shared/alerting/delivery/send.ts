@@ -235,7 +235,10 @@ async function empty(
       continue;
     }
     if (!hasTime()) return;
-    const isStopped = () => isEventBatch(batch) && waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS;
+    const isStopped = () =>
+      isEventBatch(batch) &&
+      (waiting.has(unknownTargets(batch.monitorId)) ||
+        (waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS));
     if (isStopped()) continue;
     const isRepeat = isRepeated(batch);
     const targets = await targetsOf(dependencies, tenant, item, channels);
@@ -301,8 +304,17 @@ async function targetsOf(
       : channels.map((channel) => targetOf(dependencies, channel, batch));
   } catch (error) {
     const deliver = () => Promise.reject(error);
-    return [{ address: 'targets', queue: isEventBatch(batch) ? batch.monitorId : key, count: 1, deliver }];
+    const queue = isEventBatch(batch) ? unknownTargets(batch.monitorId) : key;
+    return [{ address: 'targets', queue, count: 1, deliver }];
   }
+}
+
+/**
+ * Returns the queue of a batch whose targets could not be determined. All later batches of its monitor wait for it,
+ * for any time: any of their channels may be one of its channels.
+ */
+function unknownTargets(monitorId: string): string {
+  return `targets ${monitorId}`;
 }
 
 function targetOf(
