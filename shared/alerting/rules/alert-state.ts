@@ -50,8 +50,7 @@ export function advanceAlerts(
   const present = new Map(found.map((each) => [labelsKey(each.labels), each]));
   const next: Alert[] = [];
   for (const known of alerts) {
-    // A tick of an evaluator whose clock was wrong may lie in the future. The alert must not wait for that time.
-    const alert = { ...known, activeAtMs: Math.min(known.activeAtMs, tickMs) };
+    const alert = notAfter(known, tickMs);
     const key = labelsKey(alert.labels);
     const element = present.get(key);
     if (element === undefined) {
@@ -66,6 +65,21 @@ export function advanceAlerts(
   for (const element of present.values())
     next.push(withElement({ ...element, state: 'pending', activeAtMs: tickMs }, element, tickMs, timing));
   return next;
+}
+
+/**
+ * Returns an alert whose times are not after a tick. A tick of an evaluator whose clock was wrong may lie in the future.
+ * The alert must not wait for that time, nor be kept or reported until then.
+ */
+function notAfter(alert: Alert, tickMs: number): Alert {
+  const { activeAtMs, resolvedAtMs, keepFiringSinceMs } = alert;
+  if (Math.max(activeAtMs, resolvedAtMs ?? 0, keepFiringSinceMs ?? 0) <= tickMs) return alert;
+  return {
+    ...alert,
+    activeAtMs: Math.min(activeAtMs, tickMs),
+    ...(resolvedAtMs !== undefined && { resolvedAtMs: Math.min(resolvedAtMs, tickMs) }),
+    ...(keepFiringSinceMs !== undefined && { keepFiringSinceMs: Math.min(keepFiringSinceMs, tickMs) }),
+  };
 }
 
 /** Returns an alert whose element is present. */

@@ -119,6 +119,18 @@ describe('an alert', () => {
     expect(advanceAlerts(pending, [found()], 2 * MINUTE_MS, timing)).toMatchObject([{ state: 'firing' }]);
   });
 
+  test('that a tick of the future resolved, or kept firing, does not stay until that time', () => {
+    const timing = { forMs: 0, keepFiringForMs: MINUTE_MS };
+    const firing = advanceAlerts([], [found()], 0, timing);
+    const kept = advanceAlerts(firing, [], 100 * MINUTE_MS, timing);
+    const resolved = advanceAlerts(kept, [], 101 * MINUTE_MS, timing);
+    expect(resolved).toMatchObject([{ state: 'resolved' }]);
+    for (const alerts of [kept, resolved])
+      expect(
+        advanceAlerts(advanceAlerts(alerts, [], MINUTE_MS, timing), [], 2 * MINUTE_MS, timing),
+      ).toMatchObject([{ state: 'resolved', resolvedAtMs: alerts === kept ? 2 * MINUTE_MS : MINUTE_MS }]);
+  });
+
   test('never depends on the other alerts of its rule', () => {
     const tick = fc.record({ a: fc.boolean(), b: fc.boolean() });
     const minutes = fc.integer({ min: 0, max: 3 });
