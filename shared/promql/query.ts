@@ -152,7 +152,7 @@ async function evaluate(
       async (part) => {
         const isPart = part.count < steps.count;
         if (isPart) store.release?.();
-        return evaluatePart(evaluation, part, isPart);
+        return evaluatePart(evaluation, part, { isDivisible: part.count > 1, isPart });
       },
       valuesOf,
       limits.maxValues,
@@ -161,34 +161,42 @@ async function evaluate(
   } catch (error) {
     if (!(error instanceof IndivisibleError)) throw error;
     store.release?.();
-    return evaluateSteps(evaluation, steps);
+    return evaluatePart(evaluation, steps, {});
   }
 }
 
+interface PartOptions {
+  /** Whether to refuse the steps before samples are read, if their vectors may not fit in memory. */
+  readonly isDivisible?: boolean;
+  /** Whether these are not all steps. */
+  readonly isPart?: boolean;
+}
+
 /**
- * Evaluates some of the steps. If there are several, refuses them before samples are read if their vectors may not fit
- * in memory.
+ * Evaluates some of the steps, or all of them. Reads samples instead of rollups if a sum of rollups is not precise.
  *
  * @throws {TooManyValuesError}
  * @throws {IndivisibleError} if these are not all steps, and the result depends on the others
  */
-async function evaluatePart(evaluation: Evaluation, steps: Steps, isPart: boolean): Promise<QueryResult> {
-  const isDivisible = steps.count > 1;
+async function evaluatePart(
+  evaluation: Evaluation,
+  steps: Steps,
+  options: PartOptions,
+): Promise<QueryResult> {
   try {
-    return await evaluateSteps(evaluation, steps, isDivisible, isPart);
+    return await evaluateSteps(evaluation, steps, options);
   } catch (error) {
     if (!(error instanceof UnprovenSumError)) throw error;
     const { rollups } = evaluation.context;
     const context = { ...evaluation.context, rollups: rollups && { ...rollups, grainsMs: [] } };
-    return await evaluateSteps({ ...evaluation, context }, steps, isDivisible, isPart);
+    return await evaluateSteps({ ...evaluation, context }, steps, options);
   }
 }
 
 async function evaluateSteps(
   { store, text, expr, context, limits, isLate, isInstant }: Evaluation,
   steps: Steps,
-  isDivisible = false,
-  isPart = false,
+  { isDivisible = false, isPart = false }: PartOptions,
 ): Promise<QueryResult> {
   const planned = planSelects(expr, steps, context);
   const fetched = await fetchAll(store, planned, limits, isDivisible);

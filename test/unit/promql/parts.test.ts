@@ -119,6 +119,40 @@ test('series that differ only by name are compared at all steps, though the quer
   });
 });
 
+test('a query that cannot be divided reads samples where sums of rollups nearly cancel each other out', async () => {
+  const hourMs = 60 * MINUTE;
+  const memory = new MemorySampleStore();
+  for (const name of ['x', 'y'])
+    for (let hour = 1; hour <= 10; hour++)
+      memory.add(labelsOf(['__name__', name], ['a', name]), hour * hourMs, hour % 2 === 0 ? 0.1 : -0.1);
+  const wants: boolean[] = [];
+  const store: SampleStore = {
+    select: async (matchers, range, grains, _, admit) => {
+      const { series, warnings } = await memory.select(matchers as readonly Matcher[], range);
+      admit?.(series.length);
+      wants.push(grains !== undefined);
+      const points = series.map((each) => ({
+        ...each,
+        counts: new Float64Array(each.values.length).fill(1),
+      }));
+      return { series: grains === undefined ? series : points, warnings };
+    },
+  };
+  const count = 'count(sum_over_time({__name__=~"x|y"}[2h]))';
+  const range = { startMs: 2 * hourMs, endMs: 10 * hourMs, stepMs: hourMs };
+  const run = (maxValues: number) =>
+    rangeQuery(store, `${count} + ${count} + ${count}`, range, {
+      rollups: { grainsMs: [hourMs], widenedMs: undefined, leastRangeMs: 0 },
+      limits: { ...WIDE, maxValues },
+      isLate: () => false,
+    });
+  const { value } = await run(1000);
+  expect(wants.splice(0)).toEqual([true, false]);
+  // The three selectors make 54 values, but not at the same time.
+  expect((await run(50)).value).toEqual(value);
+  expect(wants).toEqual([true, false, true, false]);
+});
+
 test('@ and durations of the range refer to the whole range in each part', async () => {
   for (const text of ['x @ end() + x', 'sum_over_time(x[range()])', 'x @ start() offset -5m - x'])
     expect((await ask(four(), text, { maxValues: 50 })).value).toEqual((await ask(four(), text)).value);
