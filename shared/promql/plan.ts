@@ -15,6 +15,11 @@ export interface QueryContext extends QueryTimes {
   /** Step of subqueries that do not specify one, in ms. */
   readonly subqueryStepMs: number;
   readonly rollups?: AllowedRollups | undefined;
+  /**
+   * Total time of the steps that are evaluated in other parts, in ms. All parts choose rollups or samples as the whole
+   * query would. @default 0
+   */
+  readonly othersMs?: number;
 }
 
 /** Which rollups a query may read instead of samples. */
@@ -111,13 +116,14 @@ function planSelect(
   context: QueryContext,
   use: RollupUse | undefined,
 ): PlannedSelect {
-  const { rollups, lookbackMs } = context;
+  const { rollups, lookbackMs, othersMs = 0 } = context;
   const range = rangeOf(selector, rangeMs ?? lookbackMs, steps, context);
   const samples = (why: string) => ({ selector, range, steps: steps.count, why });
   if (rollups === undefined) return samples('the stage stores no rollups');
   if (use === undefined) return samples('this use of the selector needs samples');
   const { grainsMs, widenedMs, leastRangeMs } = rollups;
-  if (range.toMs - range.fromMs < leastRangeMs)
+  const ofOthersMs = referenceOf(selector, context).isFixed ? 0 : othersMs;
+  if (range.toMs - range.fromMs + ofOthersMs < leastRangeMs)
     return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
   const grainMs = wholeGrain(grainsMs, range.toMs - 1, rangeMs ?? 0, stepOf(selector, steps, context));
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
@@ -151,7 +157,8 @@ function wholeGrain(grainsMs: readonly number[], ...timesMs: readonly number[]):
 
 /** Returns the time from one range of a selector to the next, in ms; 0 if there is only one range. */
 function stepOf(selector: Selector, { stepMs, count }: Steps, context: QueryContext): number {
-  return count === 1 || referenceOf(selector, context).isFixed ? 0 : stepMs;
+  const isOnly = count === 1 && !context.othersMs;
+  return isOnly || referenceOf(selector, context).isFixed ? 0 : stepMs;
 }
 
 /**

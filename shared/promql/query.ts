@@ -152,7 +152,9 @@ async function evaluate(
       async (part) => {
         const isPart = part.count < steps.count;
         if (isPart) store.release?.();
-        return evaluatePart(evaluation, part, { isDivisible: part.count > 1, isPart });
+        const othersMs = (steps.count - part.count) * steps.stepMs;
+        const own = { ...evaluation, context: { ...context, othersMs } };
+        return evaluatePart(own, part, { isDivisible: part.count > 1, isPart });
       },
       valuesOf,
       limits.maxValues,

@@ -5,7 +5,12 @@ import type { Matcher } from '../../../shared/model/matcher';
 import type { TimeRange } from '../../../shared/model/selection';
 import { TooManyValuesError } from '../../../shared/promql/errors';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
-import { type QueryLimits, type QueryResult, rangeQuery } from '../../../shared/promql/query';
+import {
+  type QueryLimits,
+  type QueryOptions,
+  type QueryResult,
+  rangeQuery,
+} from '../../../shared/promql/query';
 import type { SampleStore } from '../../../shared/promql/store';
 import { PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
@@ -151,6 +156,35 @@ test('a query that cannot be divided reads samples where sums of rollups nearly 
   // The three selectors make 54 values, but not at the same time.
   expect((await run(50)).value).toEqual(value);
   expect(wants).toEqual([true, false, true, false]);
+});
+
+test('each part reads rollups if the whole query would, although its own range is short', async () => {
+  const { memory } = four() as unknown as { memory: MemorySampleStore };
+  const grains: unknown[] = [];
+  const store: SampleStore = {
+    select: async (matchers, range, requested, _, admit) => {
+      const selected = await memory.select(matchers as readonly Matcher[], range);
+      admit?.(selected.series.length);
+      grains.push(requested?.edges);
+      return selected;
+    },
+  };
+  const kindsOf = async (rollups: QueryOptions['rollups'], maxValues: number) => {
+    await rangeQuery(store, 'sum(max_over_time(x[90s]))', TEN, {
+      rollups,
+      limits: { ...WIDE, maxValues },
+      isLate: () => false,
+    });
+    return grains.splice(0);
+  };
+  const leastRangeMs = 10 * MINUTE;
+  const widened = { grainsMs: [7 * MINUTE], widenedMs: MINUTE, leastRangeMs };
+  expect(await kindsOf(widened, 100)).toEqual(['widened']);
+  // The fourth part has a single step.
+  expect(new Set(await kindsOf(widened, 20))).toEqual(new Set(['widened']));
+  expect(new Set(await kindsOf({ ...widened, leastRangeMs: 2 * leastRangeMs }, 20))).toEqual(
+    new Set([undefined]),
+  );
 });
 
 test('@ and durations of the range refer to the whole range in each part', async () => {
