@@ -48,7 +48,7 @@ export function archiveCommand(): Command {
     .enablePositionalOptions()
     .option(
       '--before <time>',
-      'archive only days that end by this time, ISO time (UTC by default) or epoch seconds (default: all days)',
+      'archive only days that end by this time, ISO time (UTC by default) or Unix time in seconds (default: all days)',
       parseTime,
     )
     .option(

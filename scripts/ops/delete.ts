@@ -40,12 +40,12 @@ export function deleteCommand(): Command {
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
     .option(
       '--from <time>',
-      'start, ISO time (UTC by default) or epoch seconds (default: the first sample)',
+      'start, ISO time (UTC by default) or Unix time in seconds (default: the first sample)',
       parseTime,
     )
     .option(
       '--to <time>',
-      'end (exclusive), ISO time (UTC by default) or epoch seconds (default: the last sample)',
+      'end (exclusive), ISO time (UTC by default) or Unix time in seconds (default: the last sample)',
       parseTime,
     )
     .option('--dry-run', 'count the samples, and delete nothing')

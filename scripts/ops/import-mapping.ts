@@ -199,7 +199,7 @@ function timeOf(at: string, column: string, field: unknown): number {
         : undefined;
   if (ms === undefined)
     throw new InvalidFieldError(
-      `${at}: ${column} is ${shown(field)}, an ISO time or epoch seconds, ms, us or ns are expected`,
+      `${at}: ${column} is ${shown(field)}, an ISO time or Unix time in s, ms, us or ns is expected`,
     );
   return ms;
 }

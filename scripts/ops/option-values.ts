@@ -10,7 +10,7 @@ export class InvalidValueError extends Error {
   readonly code = 'commander.invalidArgument';
 }
 
-/** Largest number read as epoch seconds (the year 5138). Current times in epoch ms are larger. */
+/** Largest number read as Unix time in seconds (the year 5138). Current Unix times in ms are larger. */
 const LAST_SECONDS = 1e11;
 
 /** A date, or a date with a time of day and perhaps a zone. */
@@ -18,17 +18,17 @@ const ISO_TIME =
   /^(?<date>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * Parses a time: ISO, or epoch seconds. A time without a zone is UTC, wherever the command runs.
+ * Parses a time: ISO, or Unix time in seconds. A time without a zone is UTC, wherever the command runs.
  *
  * @returns Unix time in ms
- * @throws {InvalidValueError} also for numbers that look like epoch ms
+ * @throws {InvalidValueError} also for numbers that look like Unix times in ms
  */
 export function parseTime(text: string): number {
   if (/^\d+$/.test(text)) {
     const seconds = Number(text);
     if (seconds < LAST_SECONDS) return seconds * 1000;
     throw new InvalidValueError(
-      `Epoch times are in seconds, and ${text} s is ${yearText(seconds)}.${msHint(seconds)}`,
+      `Unix times are in seconds, and ${text} s is ${yearText(seconds)}.${msHint(seconds)}`,
     );
   }
   const { date, time = '00:00', zone = 'Z' } = ISO_TIME.exec(text)?.groups ?? {};
@@ -36,7 +36,7 @@ export function parseTime(text: string): number {
     date !== undefined && isDay(date) ? Date.parse(`${date}T${time}${zone.toUpperCase()}`) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw new InvalidValueError(
-    'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or epoch seconds.',
+    'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or Unix time in seconds.',
   );
 }
 

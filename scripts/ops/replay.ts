@@ -28,7 +28,7 @@ export function replayCommand(): Command {
   return command('replay', 'ingest records of the stream again, to restore lost memory; safe to repeat')
     .option(
       '--from <time>',
-      'start by arrival time, ISO time (UTC by default) or epoch seconds (default: the oldest record in the stream)',
+      'start by arrival time, ISO time (UTC by default) or Unix time in seconds (default: the oldest record in the stream)',
       parseTime,
     )
     .option(

@@ -23,12 +23,12 @@ export function whereCommand(): Command {
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
     .option(
       '--from <time>',
-      'start, ISO time (UTC by default) or epoch seconds (default: everything retained)',
+      'start, ISO time (UTC by default) or Unix time in seconds (default: everything retained)',
       parseTime,
     )
     .option(
       '--to <time>',
-      'end (exclusive), ISO time (UTC by default) or epoch seconds (default: a day ahead)',
+      'end (exclusive), ISO time (UTC by default) or Unix time in seconds (default: a day ahead)',
       parseTime,
     )
     .action((options: CommonOptions & WhereOptions) => {

@@ -100,7 +100,7 @@ describe('a day that is archived in parts', () => {
         return archiveDay({ ...archiver, cold, manifest }, ref, { day }, limits);
       },
       /**
-       * A manifest that makes each write twice, as the SDK does after a lost answer.
+       * A manifest that makes each write twice, as the SDK does after a lost response.
        *
        * @param meanwhile called between the two calls of the first write of its kind
        */
@@ -388,7 +388,7 @@ describe('a day that is archived in parts', () => {
     expect(removed).toEqual([`${day.ref.tenantId} ${dayOf(midnight)}`]);
     expect(await day.objects()).toEqual([]);
     expect(await tiers.manifest.get(day.ref, dayOf(midnight))).toBeUndefined();
-    // A retry after a lost answer finds no entry.
+    // A retry after a lost response finds no entry.
     expect(await tiers.manifest.remove(day.ref, dayOf(midnight), 1)).toBe(true);
     expect(await tiers.warm.hasItems(day.ref, dayOf(midnight))).toBe(false);
     expect(await run(endMs)).toMatchObject({ expired: 0 });

@@ -245,7 +245,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     const before = (await operator.read('copied'))!;
     const after = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 64 }] };
     await operator.setPlacement(before, after);
-    // A retry after a lost answer sets the same placement again, which changes nothing.
+    // A retry after a lost response sets the same placement again, which changes nothing.
     await operator.setPlacement(before, after);
     const other = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 32 }] };
     await expect(operator.setPlacement(before, other)).rejects.toThrow('changed or deleted meanwhile');

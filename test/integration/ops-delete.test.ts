@@ -203,7 +203,7 @@ describe('ops delete', () => {
     },
     {
       args: ['where', '--host', 'h', '--name', 'm', '--from', '99999999999999'],
-      says: 'Epoch times are in seconds, and 99999999999999 s is out of range',
+      says: 'Unix times are in seconds, and 99999999999999 s is out of range',
     },
   ];
   test.each(refusals)('$args fails with one sentence', async ({ args, says }) => {

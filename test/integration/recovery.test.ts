@@ -367,7 +367,7 @@ describe('recovery', () => {
 
   test('a conditional write of recovery takes effect once, even if its first answer is lost', async () => {
     const client = new DynamoDBClient(localAws(tiers.awsPort));
-    // Send each request twice, as the SDK does after a lost answer.
+    // Send each request twice, as the SDK does after a lost response.
     client.middlewareStack.add(
       (next) => async (args) => {
         await next(args);

@@ -39,10 +39,14 @@ export function historyCommand(command: Command): Command {
     .argument('<file>', 'rule file')
     .requiredOption(
       '--from <time>',
-      'start, ISO time (UTC by default) or epoch seconds; no alert is pending at the start',
+      'start, ISO time (UTC by default) or Unix time in seconds; no alert is pending at the start',
       parseTime,
     )
-    .requiredOption('--to <time>', 'end (exclusive), ISO time (UTC by default) or epoch seconds', parseTime)
+    .requiredOption(
+      '--to <time>',
+      'end (exclusive), ISO time (UTC by default) or Unix time in seconds',
+      parseTime,
+    )
     .addOption(
       new Option('--query-offset <duration>', 'query offset of groups that do not set query_offset')
         .argParser(parseDurationOption)

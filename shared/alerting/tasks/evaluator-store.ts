@@ -60,7 +60,7 @@ export interface OutboxItem extends Delivery {
   readonly batch: NotificationBatch | EventBatch;
   /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
   readonly unreadable?: unknown;
-  /** When the table removes the item, in ms since epoch. */
+  /** When the table removes the item, as Unix time in ms. */
   readonly expiresMs: number;
   readonly stored: Item;
 }

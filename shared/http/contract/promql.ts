@@ -78,7 +78,7 @@ const resolution = z
   .meta({
     examples: ['auto', '1h', '300'],
     description:
-      'The longest rollup (hour or day) to which a query over more than three days may widen its windows: 0 (default) for none, a ' +
+      'The longest rollup (hour or day) to which a query over more than three days may widen its ranges: 0 (default) for none, a ' +
       'duration, or auto: a fifth of the step, as in Thanos, and at least an hour if the step is an hour or more. If ranges were ' +
       'widened, infos says so. Ranges of whole hours or days always use rollups, whose result is then the same as from samples.',
   });

@@ -251,7 +251,7 @@ describe('ops import', () => {
     {
       name: 'wrong.ndjson',
       content: '{"time":1e400,"name":"a","value":1}',
-      says: 'line 1: time is Infinity, an ISO time or epoch seconds, ms, us or ns are expected',
+      says: 'line 1: time is Infinity, an ISO time or Unix time in s, ms, us or ns is expected',
     },
     {
       name: 'wrong.parquet',

@@ -16,12 +16,12 @@ describe('a time', () => {
   test.each([
     {
       text: '1795248000000',
-      says: 'Epoch times are in seconds, and 1795248000000 s is in the year 58859. Is it in ms? Then give 1795248000 (2026-11-21T08:00:00.000Z).',
+      says: 'Unix times are in seconds, and 1795248000000 s is in the year 58859. Is it in ms? Then give 1795248000 (2026-11-21T08:00:00.000Z).',
     },
     { text: '99999999999999', says: 'out of range' },
     {
       text: 'yesterday',
-      says: 'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or epoch seconds.',
+      says: 'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or Unix time in seconds.',
     },
     { text: '5 pots', says: 'Give an ISO time' },
     { text: '2026-13-01', says: 'Give an ISO time' },
