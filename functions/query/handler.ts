@@ -55,6 +55,8 @@ const evaluate = ({ evaluate: request }: EvaluationEvent) =>
 export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
   // An instance handles one event at a time.
   governor.waitedMs = 0;
+  // The table answers while the request is authenticated.
+  dependencies.gaps.prepare();
   try {
     // The evaluator invokes this function directly. Its response is not a reply of the API.
     return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : handle(event));

@@ -178,6 +178,11 @@ export class KnownGaps {
     return since;
   }
 
+  /** Begins to read the gaps again if they are old, so that a read that follows need not wait for them. */
+  prepare(): void {
+    this.fresh().catch(() => {});
+  }
+
   /**
    * Returns the ranges of the gaps. If the table does not answer, returns those that were read last, and asks it again
    * after {@link MAX_AGE_MS}.

@@ -227,3 +227,21 @@ test('a read does not trust an answer of the table that was under way while its 
   await new Promise(setImmediate);
   expect(await ask()).toBe(7);
 });
+
+test('a read waits for the gaps that a reader has begun to read, and asks the table once', async () => {
+  let reads = 0;
+  const gap: Gap = { sinceMs: 7, ranges: [['t', 0, 0, 10]] };
+  const gaps = new KnownGaps(
+    {
+      read: async () => {
+        reads++;
+        return new Map([['aws/lambda/1', gap]]);
+      },
+    },
+    () => 0,
+  );
+  gaps.prepare();
+  gaps.prepare();
+  expect(await gaps.missingSince([{ tenantId: 't', partition: 0 }], { fromMs: 0, toMs: 1 })).toBe(7);
+  expect(reads).toBe(1);
+});
