@@ -229,8 +229,11 @@ async function empty(
   for (const [i, item] of items.entries()) {
     const { batch, attempts, dueMs, expiresMs } = item;
     const ageMs = now() - batch.tickMs;
-    if (i < items.length - MAX_WAITING || now() > expiresMs - BEFORE_EXPIRY_MS) {
-      const reason = 'it waited for too long, or too many waited with it';
+    const isSurplus = i < items.length - MAX_WAITING;
+    if (isSurplus || now() > expiresMs - BEFORE_EXPIRY_MS) {
+      const reason = isSurplus
+        ? `more than ${MAX_WAITING} batches of notifications waited`
+        : 'it waited for a day behind earlier notifications, or while none were sent';
       await giveUp(dependencies, { ...item, refused: [...item.refused, reason] }, report);
       continue;
     }
@@ -282,10 +285,9 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   const notifications = isEventBatch(batch) ? Math.max(1, batch.events.length) : batch.notifications.length;
   report.dropped += notifications;
   report.settled.add(key);
-  log.error('notifications were not delivered after all attempts', {
-    tenant: batch.tenant,
-    key,
-    notifications,
+  log.error('notifications were given up', {
+    ...{ tenant: batch.tenant, key, notifications },
+    ...{ attempts: item.attempts, reason: item.refused.at(-1) },
   });
   await store.giveUp(item);
 }

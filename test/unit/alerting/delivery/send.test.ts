@@ -303,7 +303,7 @@ test('batches that wait for a day behind a failing one become dead letters, each
   expect([dropped, dead.length]).toEqual([6, 6]);
   expect(dead.map(({ refused }) => refused.at(-1))).toEqual([
     ...Array(3).fill('a fails'),
-    ...Array(3).fill('it waited for too long, or too many waited with it'),
+    ...Array(3).fill('it waited for a day behind earlier notifications, or while none were sent'),
   ]);
 });
 
@@ -311,7 +311,11 @@ test('the oldest batches of a tenant become dead letters when too many wait', as
   const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
   const { send, dead } = sender(['a'], batches);
   expect(await send()).toMatchObject({ sent: 1_000, dropped: 2 });
-  expect(dead.map(({ key }) => key)).toEqual(['0', '1']);
+  const reason = 'more than 1000 batches of notifications waited';
+  expect(dead.map(({ key, refused }) => [key, refused])).toEqual([
+    ['0', [reason]],
+    ['1', [reason]],
+  ]);
 });
 
 test('a channel is sent the alerts that it matches, and repeats at its own interval exactly once', async () => {
