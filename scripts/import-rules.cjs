@@ -1,7 +1,7 @@
-// Which code may import which, checked by `npm run imports`. Imports point inward: functions and infra to shared, and
-// a room of shared only to rooms listed before it (shared/DESIGN.md, "Rooms").
+// The rules of imports, which `npm run imports` checks. Functions and infra import shared. A room of shared imports only
+// rooms above it in the list (shared/DESIGN.md, "Rooms").
 
-/** Rooms of shared/, the lowest first: each may import only the rooms before it. */
+/** Rooms of shared/. Each may import only the rooms above it. */
 const ROOMS = [
   'codec',
   'model',
@@ -29,7 +29,7 @@ const ROOMS = [
   'compose',
 ];
 
-/** Folders of shared/alerting/, the lowest first. The files beside them may import all. */
+/** Folders of shared/alerting/, ordered like ROOMS. The files beside them may import all. */
 const ALERTING = ['rules', 'tasks', 'delivery'];
 
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
@@ -40,7 +40,7 @@ module.exports = {
   forbidden: [
     ...ROOMS.map((room, i) =>
       rule(
-        `${room}-imports-down`,
+        `${room}-imports-only-above`,
         `shared/${room} may import only ${ROOMS.slice(0, i).join(', ') || 'itself'}`,
         { path: `^shared/${room}/` },
         { path: '^shared/', pathNot: `^shared/(${ROOMS.slice(0, i + 1).join('|')})/` },
@@ -48,7 +48,7 @@ module.exports = {
     ),
     ...ALERTING.map((folder, i) =>
       rule(
-        `alerting-${folder}-imports-down`,
+        `alerting-${folder}-imports-only-above`,
         `shared/alerting/${folder} may import only ${ALERTING.slice(0, i).join(', ') || 'itself'} of the room`,
         { path: `^shared/alerting/${folder}/` },
         {
@@ -68,6 +68,12 @@ module.exports = {
       'The codec imports only itself, and zstd from node:zlib.',
       { path: '^shared/codec/' },
       { pathNot: '^(shared/codec/|(node:)?zlib$)' },
+    ),
+    rule(
+      'promql-imports-only-model',
+      'PromQL evaluates columns of samples, and knows neither the tiers nor their settings.',
+      { path: '^shared/promql/' },
+      { path: '^shared/', pathNot: '^shared/(promql|model)/' },
     ),
     rule(
       'cost-is-computed-from-figures',

@@ -23,7 +23,7 @@ export const CACHES = {
     name: 'well-formed layouts of records, and the hashes of their series',
     bytes: 208_000_000,
   },
-  // Caches of functions that write to memory:
+  // Caches of functions that append to the hot tier:
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
