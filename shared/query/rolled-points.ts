@@ -80,7 +80,7 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
   return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
-/** Uses whose points include the first sample of each window. */
+/** Uses whose points include the first sample of each range. */
 const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
@@ -103,7 +103,7 @@ function unprovenDays(
         const [from, to] = grainsIn(starts, range, grainMs);
         for (let grain = from; grain < to; grain++) {
           const start = starts[grain]!;
-          // The last window ends where this grain starts, so it contains at most one sample of the grain: the one at
+          // The last range ends where this grain starts, so it contains at most one sample of the grain: the one at
           // the very start.
           const isOnlyStart = start + 1 >= range.toMs;
           if (isOnlyStart && firsts[grain]! > 0) continue;

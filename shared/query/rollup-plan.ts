@@ -40,8 +40,8 @@ export interface RollupPlan extends RequestedRollup {
  * - the manifest names exactly the archived state from which the rollup was made, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that overlap the day have been applied to the rollup,
- * - the part of the day that the read wants begins and ends at edges of grains. With exact windows, `(start, end]`, it
- *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the window before,
+ * - the part of the day that the read wants begins and ends at edges of grains. With exact ranges, `(start, end]`, it
+ *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range before,
  * - no series can be in two groups because the source's split changed on that day,
  * - no group of the series was excluded.
  *

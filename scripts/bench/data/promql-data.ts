@@ -130,7 +130,7 @@ export async function writePromqlData(
   return {
     apiKey: tenant.apiKey,
     ranges: {
-      // Start five minutes later, so that the window of the first step lies in the same tier.
+      // Start five minutes later, so that the range of the first step lies in the same tier.
       hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
       warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
       cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },
