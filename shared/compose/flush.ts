@@ -1,4 +1,4 @@
-import { Catalogue } from '../catalogue/catalogue';
+import { CatalogueWriter } from '../catalogue/catalogue-writer';
 import { Manifest } from '../cold/manifest';
 import { settings } from '../platform/environment';
 import { LossWatch } from '../recovery/loss-watch';
@@ -20,7 +20,7 @@ export function flusherDependencies() {
   return {
     hot,
     warm: new WarmTier(warmTable(), warmTtl),
-    catalogue: new Catalogue(meta, retention),
+    catalogue: new CatalogueWriter(meta, retention),
     manifest: new Manifest(meta),
     tenants,
     recovery,

@@ -1,5 +1,5 @@
 import type { Context, KinesisStreamEvent } from 'aws-lambda';
-import { Catalogue } from '../catalogue/catalogue';
+import { CatalogueWriter } from '../catalogue/catalogue-writer';
 import { Manifest } from '../cold/manifest';
 import { type IngestDependencies, type IngestResult, ingestBatch } from '../ingest/ingest';
 import { S3Quarantine } from '../ingest/quarantine';
@@ -27,7 +27,7 @@ export function ingestDependencies(
   const meta = metaTable();
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
-  const catalogue = new Catalogue(meta, retention);
+  const catalogue = new CatalogueWriter(meta, retention);
   const hot = hotTier();
   return {
     hot,

@@ -1,3 +1,4 @@
+import { CatalogueWriter } from '../catalogue/catalogue-writer';
 import { Lifetimes } from '../operations/lifetimes';
 import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { WORKING } from '../platform/call-time';
@@ -28,6 +29,7 @@ export function operatorDependencies(): OperatorDependencies {
     services: new Services(meta),
     meta,
     read,
+    catalogue: new CatalogueWriter(meta, stage.retention),
     recovery: new RecoveryTable(meta),
     losses: read.losses,
     lifetimes: new Lifetimes(meta, stage.retention),

@@ -23,7 +23,6 @@ export const POST_MEMORY = {
     CACHES.registeredSources,
     CACHES.existingSeries,
     CACHES.metricMetadata,
-    CACHES.catalogued,
     CACHES.layouts,
   ],
   /**

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../catalogue/catalogue';
+import type { CatalogueWriter } from '../catalogue/catalogue-writer';
 import { decodeFrame, type Frame, mergeBlocks, openChunk } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { digestFrames, type Lease, type MovedFrames } from '../hot/frame-mover';
@@ -15,7 +15,7 @@ import { announcedDays, isInSeveral, planItems, planLayer, planTake, type TakePl
 export interface FlushDependencies {
   readonly hot: HotTier;
   readonly warm: WarmTier;
-  readonly catalogue: Catalogue;
+  readonly catalogue: CatalogueWriter;
   readonly manifest: Manifest;
   readonly windowMs: number;
 }
@@ -193,7 +193,7 @@ async function takeFrames(
  */
 async function readLayout(
   hot: HotTier,
-  catalogue: Catalogue,
+  catalogue: Pick<CatalogueWriter, 'layout'>,
   ref: PartitionRef,
   group: GroupId,
   id: Id,

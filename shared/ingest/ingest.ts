@@ -1,4 +1,4 @@
-import type { Catalogue } from '../catalogue/catalogue';
+import type { CatalogueWriter } from '../catalogue/catalogue-writer';
 import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { type PartitionAppend, UnmarkedPartitionError } from '../hot/frame-appender';
@@ -20,7 +20,7 @@ import { contentRefusal } from './refusal';
 
 export interface IngestDependencies {
   readonly hot: HotTier;
-  readonly catalogue: Catalogue;
+  readonly catalogue: CatalogueWriter;
   readonly manifest: Manifest;
   readonly quarantine: Pick<S3Quarantine, 'put'>;
   readonly losses: Pick<LossWatch, 'resolve'>;
@@ -163,7 +163,7 @@ function versionOf(record: DeliveredRecord): Version {
 }
 
 async function catalogueLayouts(
-  catalogue: Catalogue,
+  catalogue: CatalogueWriter,
   batch: PartitionBatch,
   windowMs: number,
 ): Promise<NewLayout[]> {
@@ -195,7 +195,7 @@ async function catalogueLayouts(
   });
   const [became] = await Promise.all([
     catalogue.putAll(tenantId, puts, windowMs),
-    catalogue.index.put(tenantId, puts, windowMs),
+    catalogue.indexWriter.put(tenantId, puts, windowMs),
   ]);
   return puts.flatMap((layout, i) => {
     const { isNew, isOfNewSource } = became[i]!;

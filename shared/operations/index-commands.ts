@@ -18,10 +18,10 @@ export interface IndexSlice {
 export async function rebuildIndex(
   {
     tenants,
-    read: { catalogue },
+    catalogue,
     stage,
     lifetimes,
-  }: Pick<OperatorDependencies, 'tenants' | 'read' | 'stage' | 'lifetimes'>,
+  }: Pick<OperatorDependencies, 'tenants' | 'catalogue' | 'stage' | 'lifetimes'>,
   { tenant, after }: OperatorCommand<'index rebuild'>,
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
@@ -37,7 +37,7 @@ export async function rebuildIndex(
   const indexBatch = async () => {
     await mapLimited(batch, PARALLEL, async (sourceId) => {
       for (const [windowMs, layouts] of await catalogue.layoutsByDays(tenantId, sourceId))
-        await catalogue.index.put(tenantId, layouts, windowMs);
+        await catalogue.indexWriter.put(tenantId, layouts, windowMs);
     });
     sources += batch.length;
     batch = [];

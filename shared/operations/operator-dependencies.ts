@@ -1,3 +1,4 @@
+import type { CatalogueWriter } from '../catalogue/catalogue-writer';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
 import type { ReadDependencies } from '../query/read-context';
@@ -23,6 +24,7 @@ export interface OperatorDependencies {
   /** The meta table, which holds everything but chunks. */
   readonly meta: Table;
   readonly read: ReadDependencies;
+  readonly catalogue: CatalogueWriter;
   readonly recovery: RecoveryTable;
   readonly losses: Pick<LossWatch, 'lookAndRecord'>;
   readonly lifetimes: Lifetimes;

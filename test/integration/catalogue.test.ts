@@ -4,7 +4,7 @@ import {
   GetItemCommand,
   paginateScan,
 } from '@aws-sdk/client-dynamodb';
-import { Catalogue } from '../../shared/catalogue/catalogue';
+import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
 import { PoolTable } from '../../shared/catalogue/pool-table';
 import type { Id } from '../../shared/model/id';
 import { metricOf, sourceOf } from '../../shared/model/labels';
@@ -90,7 +90,7 @@ describe('layouts that are put together', () => {
         return { Responses: isEntry.map((is) => (is ? refused : Responses.shift()!)) };
       },
     });
-    const catalogue = new Catalogue({ ...tiers.meta, client: refusing }, RETENTION);
+    const catalogue = new CatalogueWriter({ ...tiers.meta, client: refusing }, RETENTION);
     const layouts = ['custom.a', 'custom.b'].map((name) => {
       const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
       return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs: 5_000 };
@@ -104,7 +104,7 @@ describe('layouts that are put together', () => {
     const sourceId = sourceIdOf(tenant.id, source);
     let nowMs = now;
     const put = (...names: string[]) =>
-      new Catalogue(tiers.meta, RETENTION, () => nowMs).putAll(
+      new CatalogueWriter(tiers.meta, RETENTION, () => nowMs).putAll(
         tenant.id,
         names.map((name) => {
           const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
@@ -136,9 +136,9 @@ describe('layouts that are put together', () => {
     let nowMs = now;
     const lifetimes = (retentionMs: number) => new Lifetimes(tiers.meta, retentionMs, () => nowMs);
     expect(await lifetimes(RETENTION).renew(() => true)).toBe(0);
-    const former = new Catalogue(tiers.meta, RETENTION, () => nowMs);
+    const former = new CatalogueWriter(tiers.meta, RETENTION, () => nowMs);
     await former.put(tenant.id, { group, id, packed, firstMs: now }, HOUR);
-    await former.index.put(tenant.id, [{ group, id, packed, days: [dayOf(now)] }], HOUR);
+    await former.indexWriter.put(tenant.id, [{ group, id, packed, days: [dayOf(now)] }], HOUR);
     await new PoolTable(tiers.meta, RETENTION, () => nowMs).join(tenant.id, new Map([[sourceId, sourceId]]));
 
     const raised = 2 * RETENTION;
@@ -154,7 +154,7 @@ describe('layouts that are put together', () => {
 
     // DynamoDB removes what has expired on the last day on which the sample can be read.
     await removeExpired(tiers.meta, now + raised);
-    const later = new Catalogue(tiers.meta, raised, () => now + raised);
+    const later = new CatalogueWriter(tiers.meta, raised, () => now + raised);
     expect((await later.source(tenant.id, sourceId)).layouts.get(group)).toHaveLength(1);
     expect(await listed()).toContain(sourceId);
     for (const epoch of [dayOf(now), dayOf(now).slice(0, 7)])

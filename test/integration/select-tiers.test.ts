@@ -202,11 +202,15 @@ describe('samples split over memory, warm table and archive', () => {
 
     const { id } = await tiers.tenants.create('t', PARTITIONS);
     expect(id).toBe(tenant.id);
-    const read = { ...tiers, catalogue: tiers.newCatalogue() };
+    const catalogue = tiers.newCatalogue();
     const stage = parseSettings({});
     const lifetimes = new Lifetimes(tiers.meta, stage.retention);
     const event = { command: 'index rebuild', tenant: 't', after: null } as const;
-    const first = await rebuildIndex({ tenants: tiers.tenants, read, stage, lifetimes }, event, () => true);
+    const first = await rebuildIndex(
+      { tenants: tiers.tenants, catalogue, stage, lifetimes },
+      event,
+      () => true,
+    );
     // A pool stands for the sources that do not have their own groups.
     const apart = SOURCES.length - DEVICES + POSTED_BEFORE.length;
     expect(first).toEqual({ sources: apart + 1, next: null });

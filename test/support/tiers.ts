@@ -7,7 +7,7 @@ import { localAws, provision } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
 import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
-import { Catalogue } from '../../shared/catalogue/catalogue';
+import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
 import { ArchiveDirectory } from '../../shared/cold/archive-directory';
 import type { ArchivedChunk } from '../../shared/cold/archive-format';
 import { ColdTier } from '../../shared/cold/cold-tier';
@@ -51,9 +51,9 @@ export interface Tiers {
   readonly hot: HotTier;
   readonly warm: WarmTier;
   readonly cold: ColdTier;
-  readonly catalogue: Catalogue;
+  readonly catalogue: CatalogueWriter;
   /** The catalogue of another instance, with empty caches. */
-  newCatalogue(): Catalogue;
+  newCatalogue(): CatalogueWriter;
   readonly manifest: Manifest;
   readonly directory: ArchiveDirectory;
   readonly purgeAfterMs: number;
@@ -170,7 +170,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
   const redis = new Redis(redisUrl);
   const hot = new HotTier(connectHot(redisUrl), 3 * DAY_MS, mayRead);
   const meta = { client: dynamodb, name: physicalName('Meta') };
-  const catalogue = new Catalogue(meta, 460 * DAY_MS);
+  const catalogue = new CatalogueWriter(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const bucket = physicalName('Bucket');
@@ -217,7 +217,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
       }
     },
     catalogue,
-    newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
+    newCatalogue: () => new CatalogueWriter(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
     directory: new ArchiveDirectory(meta, 460 * DAY_MS),

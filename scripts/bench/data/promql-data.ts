@@ -86,7 +86,7 @@ export async function writePromqlData(
   const { catalogue, client, losses, manifest } = tiers;
   const entries = layouts.map((each) => ({ ...each, firstMs: hasArchive ? coldFromMs : warmFromMs }));
   await catalogue.putAll(tenant.tenantId, entries, parseSettings({}).window);
-  await catalogue.index.put(
+  await catalogue.indexWriter.put(
     tenant.tenantId,
     layouts.map((each) => ({ ...each, days: [...archived, ...days] })),
     parseSettings({}).window,

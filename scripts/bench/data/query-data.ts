@@ -107,7 +107,7 @@ export async function writeQueryData(
     dayOf(coldFromMs + i * DAY_MS),
   );
   if (areCounters)
-    await tiers.catalogue.index.put(
+    await tiers.catalogue.indexWriter.put(
       tenant.tenantId,
       places.map(({ group, layout, packed: { packed } }) => ({ group, id: layout.id, packed, days })),
       parseSettings({}).window,

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { rollUpPartitions } from '../../../shared/archive/rollup';
-import { Catalogue } from '../../../shared/catalogue/catalogue';
+import { CatalogueWriter } from '../../../shared/catalogue/catalogue-writer';
 import {
   type Block,
   encodeChunk,
@@ -77,7 +77,7 @@ export function connectTiers(
     hot,
     warm: new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl),
     cold: new ColdTier(s3, environment[ENV.bucket]!),
-    catalogue: new Catalogue(meta, SETTINGS.retention),
+    catalogue: new CatalogueWriter(meta, SETTINGS.retention),
     manifest: new Manifest(meta),
     directory: new ArchiveDirectory(meta, SETTINGS.retention),
     rollups: new RollupDirectory(meta, SETTINGS.retention),
