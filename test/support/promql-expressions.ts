@@ -151,7 +151,7 @@ export class PromqlExpressions {
           () =>
             this.grouped(
               this.pick(['topk', 'bottomk']),
-              `${this.pick(!this.isExact ? ['1', '2', '3', '0', '-1'] : ['0', '100'])}, ${this.vector(inner)}`,
+              `${this.pick(!this.isExact ? ['1', '2', '3', '0', '-1'] : ['0', '10000'])}, ${this.vector(inner)}`,
             ),
           () =>
             this.grouped(
