@@ -174,7 +174,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await drainAll();
     await archiveAll();
     const points = faults.killPoints.filter(({ point }) => /^(flusher|archiver) /.test(point));
-    expect(points.filter(({ killed }) => killed.length < 2)).toEqual([]);
+    // Another point may be met for the first time by the last archiveAll, which nothing kills.
+    expect(points.filter(({ point, killed }) => CHANGES.includes(point) && killed.length < 2)).toEqual([]);
     expect(points.map(({ point }) => point)).toEqual(expect.arrayContaining(CHANGES));
     await expectWhole();
   });
