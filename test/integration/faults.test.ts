@@ -170,12 +170,12 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await expireLeases(redis);
       }
     }
+    // Taken before the last archiveAll, which nothing kills: a change that it makes for the first time is not among them.
+    const points = faults.killPoints.filter(({ point }) => /^(flusher|archiver) /.test(point));
     await recovered();
     await drainAll();
     await archiveAll();
-    const points = faults.killPoints.filter(({ point }) => /^(flusher|archiver) /.test(point));
-    // Another point may be met for the first time by the last archiveAll, which nothing kills.
-    expect(points.filter(({ point, killed }) => CHANGES.includes(point) && killed.length < 2)).toEqual([]);
+    expect(points.filter(({ killed }) => killed.length < 2)).toEqual([]);
     expect(points.map(({ point }) => point)).toEqual(expect.arrayContaining(CHANGES));
     await expectWhole();
   });
