@@ -1,5 +1,9 @@
+import { Random } from '../../scripts/faults/random';
+
 /** Maximum delay before a request, and again before its response, in ms. */
 const LATE_MS = 150;
+/** Number of delays drawn for a page. After the last one, the page starts again with the first. */
+const DELAYS = 512;
 
 /**
  * Script for a page: each of its requests leaves late, and each response arrives late, by a random time that the seed
@@ -7,25 +11,23 @@ const LATE_MS = 150;
  *
  * @param place number of the page in its test file: pages of one seed differ
  */
-export const lateResponses = (seed: number, place: number): string => `{
-  let drawn = ${(seed ^ Math.imul(place + 1, 0x9e3779b1)) >>> 0};
-  // Mulberry32.
-  const random = () => {
-    drawn = (drawn + 0x6d2b79f5) | 0;
-    let t = Math.imul(drawn ^ (drawn >>> 15), 1 | drawn);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
+export function lateResponses(seed: number, place: number): string {
+  const random = new Random(seed ^ Math.imul(place + 1, 0x9e3779b1));
+  const delays = Array.from({ length: DELAYS }, () => random.integer(0, LATE_MS));
+  return `{
+  const delays = ${JSON.stringify(delays)};
+  let drawn = 0;
   const { fetch: ask, setTimeout: after } = globalThis;
   const late = (signal, ms) => new Promise((resolve, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason));
     after(resolve, ms);
   });
   globalThis.fetch = async (address, options) => {
-    const [before, behind] = [random() * ${LATE_MS}, random() * ${LATE_MS}];
+    const [before, behind] = [delays[drawn++ % ${DELAYS}], delays[drawn++ % ${DELAYS}]];
     await late(options?.signal, before);
     const response = await ask(address, options);
     await late(options?.signal, behind);
     return response;
   };
 }`;
+}
