@@ -6,6 +6,7 @@ import { metaKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
 import type { DeliveredRecord } from '../stream/delivered';
+import { partitionKeyOf } from '../stream/outgoing';
 import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import {
   MalformedRedriveObjectError,
@@ -114,9 +115,9 @@ export function gapOf(key: string, body: Uint8Array, metadata: Readonly<Record<s
     if (found === undefined) continue;
     sinceMs = Math.min(sinceMs, arrivalMs);
     const [tenantId, partition, fromMs, toMs] = found;
-    const id = homeOf(tenantId, partition);
-    const [, , otherFromMs, otherToMs] = ranges.get(id) ?? found;
-    ranges.set(id, [tenantId, partition, Math.min(fromMs, otherFromMs), Math.max(toMs, otherToMs)]);
+    const partitionKey = partitionKeyOf({ tenantId, partition });
+    const [, , otherFromMs, otherToMs] = ranges.get(partitionKey) ?? found;
+    ranges.set(partitionKey, [tenantId, partition, Math.min(fromMs, otherFromMs), Math.max(toMs, otherToMs)]);
   }
   return { sinceMs: ranges.size === 0 ? 0 : sinceMs, ranges: [...ranges.values()] };
 }
@@ -144,7 +145,7 @@ const MAX_AGE_MS = 10_000;
 /** Age up to which a read does not wait until the gaps have been read again, ms. */
 const MAX_STALE_MS = 60_000;
 
-/** Ranges that reads lack, by {@link homeOf}, each with the arrival time of the first record of its object. */
+/** Ranges that reads lack, by partition ({@link partitionKeyOf}), each with the arrival time of the first record of its object. */
 type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
 
 /** Tells readers about the gaps. Keeps them in memory, so that a read need not wait for the table. */
@@ -171,8 +172,8 @@ export class KnownGaps {
     const ranges = await this.fresh();
     if (ranges.size === 0) return undefined;
     let since: number | undefined;
-    for (const { tenantId, partition } of refs)
-      for (const missing of ranges.get(homeOf(tenantId, partition)) ?? [])
+    for (const ref of refs)
+      for (const missing of ranges.get(partitionKeyOf(ref)) ?? [])
         if (missing.fromMs < toMs && missing.toMs > fromMs)
           since = Math.min(missing.sinceMs, since ?? Infinity);
     return since;
@@ -222,15 +223,10 @@ function rangesOf(gaps: ReadonlyMap<string, Gap>): MissingRanges {
   const found = new Map<string, (TimeRange & Pick<Gap, 'sinceMs'>)[]>();
   for (const { sinceMs, ranges } of gaps.values())
     for (const [tenantId, partition, fromMs, toMs] of ranges) {
-      const home = homeOf(tenantId, partition);
-      const missing = found.get(home);
-      if (missing === undefined) found.set(home, [{ fromMs, toMs, sinceMs }]);
+      const key = partitionKeyOf({ tenantId, partition });
+      const missing = found.get(key);
+      if (missing === undefined) found.set(key, [{ fromMs, toMs, sinceMs }]);
       else missing.push({ fromMs, toMs, sinceMs });
     }
   return found;
-}
-
-/** Returns the key of a partition in maps. */
-function homeOf(tenantId: Id, partition: number): string {
-  return `${tenantId} ${partition}`;
 }

@@ -69,7 +69,7 @@ export async function advance(
   await stream.beat(open, replay?.state === 'running' && replay.mapping !== undefined ? replay.id : '');
   const watermarks = await keepWatermarks(table, shards);
   const looks = Math.min(...watermarks) < dependencies.now() - LATE_MS;
-  // Before a loss is closed: reads must name what cannot be ingested again.
+  // Record the gaps before the loss is closed, so that reads always name the samples that could not be ingested again.
   await dependencies.keepGaps(looks);
 
   if (replay?.state === 'running') {
