@@ -102,7 +102,7 @@ export class Memory {
     this.redis.defineCommand(name, { lua: [first, PRELUDE, ...rest].join('\n') });
   }
 
-  /** Runs a command. If its name ends in `Buffer`, the response has bytes instead of strings. */
+  /** Runs a command. If its name ends in `Buffer`, the reply has bytes instead of strings. */
   async call({ name, args }: Command): Promise<unknown> {
     if (this.isDown) throw new Error('Connection is closed.');
     if (name === 'info') return this.info;

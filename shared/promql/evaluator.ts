@@ -581,7 +581,7 @@ class Cuts implements SampleCounts {
   }
 }
 
-/** Number of samples used by ranges between two checks of the time limit. */
+/** Number of samples that range functions process between two checks of the time limit. */
 const SAMPLES_PER_CHECK = 100_000;
 
 export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {

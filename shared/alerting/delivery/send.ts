@@ -286,8 +286,11 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   report.dropped += notifications;
   report.settled.add(key);
   log.error('notifications were given up', {
-    ...{ tenant: batch.tenant, key, notifications },
-    ...{ attempts: item.attempts, reason: item.refused.at(-1) },
+    tenant: batch.tenant,
+    key,
+    notifications,
+    attempts: item.attempts,
+    reason: item.refused.at(-1),
   });
   await store.giveUp(item);
 }

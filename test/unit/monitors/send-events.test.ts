@@ -29,7 +29,12 @@ function batchOf(monitorId: string, kind: 'opened' | 'closed'): AlertBatch {
 function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
   type Item = Awaited<ReturnType<SendDependencies['store']['outbox']>>[number];
   const item = {
-    ...{ tenantId: TENANT.id, attempts: 0, dueMs: 0, taken, refused: [], stored: {} },
+    tenantId: TENANT.id,
+    attempts: 0,
+    dueMs: 0,
+    taken,
+    refused: [],
+    stored: {},
     expiresMs: NOW_MS + 86_400_000,
   };
   const outbox = new Map<string, Item>(

@@ -121,7 +121,12 @@ test("a webhook gets an Alertmanager's body, with the transition's id", () => {
 
 const NOTHING: SendReport = { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
 const ITEM = {
-  ...{ tenantId: 'id', attempts: 0, dueMs: 0, taken: [], refused: [], stored: {} },
+  tenantId: 'id',
+  attempts: 0,
+  dueMs: 0,
+  taken: [],
+  refused: [],
+  stored: {},
   expiresMs: NOW_MS + 86_400_000,
 };
 
