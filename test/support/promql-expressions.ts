@@ -86,10 +86,11 @@ export class PromqlExpressions {
   }
 
   private selector(): string {
-    const matchers = LABELS.filter(() => this.chance(0.2)).map(
-      (label) =>
-        `${label}${this.pick(['=', '!=', '=~', '!~'])}"${this.pick([...VALUES, '.*', '1|2', '.+'])}"`,
-    );
+    const matchers = LABELS.filter(() => this.chance(0.2)).map((label) => {
+      const operator = this.pick(['=', '!=', '=~', '!~']);
+      const value = this.pick([...VALUES, '.*', '1|2', '.+']);
+      return `${label}${operator}"${operator.includes('~') ? value.replace('+Inf', '[+]Inf') : value}"`;
+    });
     return this.pick(NAMES) + (matchers.length > 0 ? `{${matchers.join(',')}}` : '');
   }
 
