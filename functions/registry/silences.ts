@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import { MatcherError, parseLabelMatcher } from '../../shared/alerting/delivery/label-matcher';
 import { FIRING_MS } from '../../shared/alerting/delivery/receiver-bodies';
 import { type Silence, silenceState, silenceTest } from '../../shared/alerting/delivery/silences';
 import type { Alert } from '../../shared/alerting/rules/alert-state';
@@ -7,6 +6,7 @@ import type { alertsQuery } from '../../shared/http/contract/silences';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { idOf } from '../../shared/model/id';
+import { MatcherError, parseLabelMatcher } from '../../shared/model/label-matcher';
 import { type Labels, labelsKey, labelsOf } from '../../shared/model/labels';
 import { seriesTest } from '../../shared/model/matcher';
 import { InvalidPatternError } from '../../shared/model/value-pattern';

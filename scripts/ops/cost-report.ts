@@ -5,10 +5,10 @@ import { big, type CostLine, totalOf } from '../../shared/cost/cost-line';
 import { type Load, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/cost/measured-units';
-import { OTHERS } from '../../shared/cost/prices';
 import { measuredRulesSchema, rulesLine } from '../../shared/cost/rule-cost';
 import { idleCost } from '../../shared/cost/stage-cost';
 import { parseDuration } from '../../shared/model/duration';
+import { OTHERS } from '../../shared/platform/prices';
 import { OperatorError } from './invoke';
 import { type Shape, unitsFile } from './load-options';
 import {

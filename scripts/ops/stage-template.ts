@@ -2,9 +2,9 @@ import { PRESETS, readConfig, SIZES, type Size } from '../../infra/config';
 import { sendsTraces } from '../../infra/tracing';
 import { type Load, needsOf } from '../../shared/cost/demand';
 import type { MeasuredUnits } from '../../shared/cost/measured-units';
-import { HOURS_OF_MONTH } from '../../shared/cost/prices';
 import type { StageTemplate } from '../../shared/cost/stage-cost';
 import type { FunctionName } from '../../shared/platform/names';
+import { HOURS_OF_MONTH } from '../../shared/platform/prices';
 import type { Settings } from '../../shared/platform/settings';
 
 /** Settings, including `size`, as for `npx cdk deploy -c key=value`. */

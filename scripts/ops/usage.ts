@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
-import { bytesInMonth, estimateCost, shareOfMonth, type TierBytes } from '../../shared/cost/usage-cost';
 import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
+import { bytesInMonth, estimateCost, shareOfMonth, type TierBytes } from '../../shared/operations/usage-cost';
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';

@@ -1,5 +1,5 @@
 import { dollarsOf, gb } from '../../shared/cost/cost-line';
-import { HOURS_OF_MONTH } from '../../shared/cost/prices';
+import { HOURS_OF_MONTH } from '../../shared/platform/prices';
 import { table } from '../ops/table';
 import { type Bill, LINES, type MonthOfBill } from './bill';
 

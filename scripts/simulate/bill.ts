@@ -1,11 +1,11 @@
 import { type Billed, billedOf, type CostLine, dollarsOf } from '../../shared/cost/cost-line';
 import { type Load, recordsOfRequest, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
-import { HOURS_OF_MONTH, type Price } from '../../shared/cost/prices';
 import { DAY_MS, durationText, MINUTE_MS } from '../../shared/model/duration';
 import { sourceOf } from '../../shared/model/labels';
 import { partitionOf, sourceIdOf } from '../../shared/model/placement';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
+import { HOURS_OF_MONTH, type Price } from '../../shared/platform/prices';
 import { itemBytes } from '../../shared/platform/units';
 import { makeAgentData } from '../bench/data/agent-data';
 import type { Random } from '../faults/random';

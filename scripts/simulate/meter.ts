@@ -2,10 +2,10 @@ import { ROLLUP_OBJECT_BYTES } from '../../shared/archive/rollup';
 import { UPLOAD_PART_BYTES } from '../../shared/cold/object-upload';
 import { type Billed, billedOf } from '../../shared/cost/cost-line';
 import { REPLACED_DAYS } from '../../shared/cost/demand';
-import { GB, type Price } from '../../shared/cost/prices';
 import { DAY_MS } from '../../shared/model/duration';
 import { metaKeys } from '../../shared/platform/keys';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
+import { GB, type Price } from '../../shared/platform/prices';
 import { parseSettings } from '../../shared/platform/settings';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 

@@ -1,12 +1,12 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
-import { Pools } from '../catalogue/pools';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
+import { Pools } from '../stream/pools';
 import { SampleWriter } from '../stream/sample-writer';
-import { SeriesLimit } from '../tenancy/series-limit';
+import { SeriesLimit } from '../stream/series-limit';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
 import { streamClient } from './stream';

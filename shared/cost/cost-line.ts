@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { GB, PRICE, type Price } from './prices';
+import { GB, PRICE, type Price } from '../platform/prices';
 
 /** Billed units of a month, by the name of their price. */
 export type Billed = Readonly<Partial<Record<Price, number>>>;

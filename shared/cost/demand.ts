@@ -1,10 +1,10 @@
 import { DAY_MS, durationText } from '../model/duration';
 import { SOURCE_BUCKETS } from '../platform/keys';
 import type { Unit } from '../platform/names';
+import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from '../platform/prices';
 import type { Settings } from '../platform/settings';
 import { putUnitsOf } from '../platform/units';
 import type { MeasuredUnits, Units } from './measured-units';
-import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { nodeOf, type StageTemplate, UnknownCostError } from './stage-cost';
 
 /** A load: samples posted, stored and read. */

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../model/duration';
 import type { Unit } from '../platform/names';
+import { GB } from '../platform/prices';
 import { big, type CostLine, counted, days, gb, gbSeconds, line, perSample } from './cost-line';
 import {
   demandOf,
@@ -11,7 +12,6 @@ import {
   type Work,
 } from './demand';
 import type { MeasuredUnits } from './measured-units';
-import { GB } from './prices';
 import {
   ACCESS_LINE_BYTES,
   cacheLine,

@@ -1,6 +1,6 @@
+import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from '../platform/prices';
 import { type Demand, demandOf, type Load, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
-import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { isOnDemand, type StageTemplate } from './stage-cost';
 
 /** The amount of a limited resource that a load needs. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Unit } from '../platform/names';
+import { HOURS_OF_MONTH } from '../platform/prices';
 import { type Billed, big, type CostLine, dollarsOf, gbSeconds, line } from './cost-line';
 import { unitsSchema } from './measured-units';
-import { HOURS_OF_MONTH } from './prices';
 
 /** Units used by evaluating rules, as `npm run bench -- rules --json` prints under `measured`. */
 export const measuredRulesSchema = z.object({

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../model/duration';
 import { CALLS_REPEATED, ESSENTIAL_METRICS, type FunctionName, METRICS, type Unit } from '../platform/names';
+import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from '../platform/prices';
 import type { Settings } from '../platform/settings';
 import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-line';
 import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
-import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from './prices';
 
 /** Parts of a stage's templates that cost money even while the stage is idle. */
 export interface StageTemplate {

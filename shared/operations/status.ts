@@ -1,7 +1,6 @@
 import type * as z from 'zod';
 import type { EvaluatorStore } from '../alerting/tasks/evaluator-store';
 import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
-import { estimateCost, shareOfMonth } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';
 import { DAY_MS } from '../model/duration';
 import { allPartitions } from '../model/partitions';
@@ -13,6 +12,7 @@ import { COUNTERS, type Counter } from '../tenancy/counters';
 import type { Tenant } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { status } from './status-response';
+import { estimateCost, shareOfMonth } from './usage-cost';
 
 /** How far a tenant's data has moved through the tiers. */
 export type TenantStatus = z.output<typeof status>;

@@ -1,6 +1,5 @@
 import { type SeriesTally, type TopEntry, tallySeries } from '../catalogue/series-tally';
 import { sizeOf } from '../cold/manifest';
-import type { TierBytes } from '../cost/usage-cost';
 import type { Id } from '../model/id';
 import { maxPartitions, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -10,6 +9,7 @@ import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
+import type { TierBytes } from './usage-cost';
 
 /** Maximum number of hosts looked up in parallel. */
 const PARALLEL = 8;

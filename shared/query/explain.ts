@@ -1,6 +1,6 @@
-import { PRICE } from '../cost/prices';
 import { matchersText } from '../model/matcher';
 import { TIERS, type Tier } from '../model/tier';
+import { PRICE } from '../platform/prices';
 import { READ_UNIT_BYTES, type StoreUnit } from '../platform/units';
 import type { ExplainedRead, Explanation } from './explanation';
 import type { SelectorReading } from './tier-samples';

@@ -46,6 +46,6 @@ export interface Explanation {
   readonly readUnits: number;
   /** Number of requests to S3 in the whole query. */
   readonly objectGets: number;
-  /** Price of these read units and requests, according to shared/cost/prices.ts. */
+  /** Price of these read units and requests, according to shared/platform/prices.ts. */
   readonly dollars: number;
 }

@@ -1,6 +1,6 @@
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
-import type { HostCount } from '../tenancy/host-count';
+import type { HostCount } from './host-count';
 import { type Host, type HostSpec, type Hosts, requireActive, requireFits } from './hosts';
 import type { Services } from './services';
 

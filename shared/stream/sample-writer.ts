@@ -1,12 +1,12 @@
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
-import type { Pools } from '../catalogue/pools';
 import type { SourceRows } from '../dictionary/series-source';
 import { putUnitsOf } from '../platform/units';
-import type { SeriesLimit } from '../tenancy/series-limit';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
+import type { Pools } from './pools';
 import { putRecords } from './put';
 import { rowRecords } from './row-records';
+import type { SeriesLimit } from './series-limit';
 
 export interface SampleWriterDependencies {
   readonly kinesis: KinesisClient;

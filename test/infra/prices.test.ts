@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRESETS, SIZES } from '../../infra/config';
 import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
-import { OTHERS } from '../../shared/cost/prices';
+import { OTHERS } from '../../shared/platform/prices';
 
 /** The defaults of `ops cost`. */
 const million: LoadOptions = {

@@ -6,9 +6,9 @@ import { context } from '../../cdk.json';
 import { readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
 import { periodOf } from '../../scripts/local/template';
-import { HOURS_OF_MONTH } from '../../shared/cost/prices';
 import type { StageTemplate } from '../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import { HOURS_OF_MONTH } from '../../shared/platform/prices';
 import { QUICK } from './synthesize';
 
 interface Resource {

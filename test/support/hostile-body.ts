@@ -1,4 +1,3 @@
-import { Pools } from '../../shared/catalogue/pools';
 import { SeriesDictionaries } from '../../shared/dictionary/dictionaries';
 import { HttpError, jsonOf } from '../../shared/http/http';
 import { byPartition, reducePartition } from '../../shared/ingest/reduce';
@@ -14,6 +13,7 @@ import { decodeMetrics } from '../../shared/protocol/otlp/protobuf';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { RequestTooLargeError } from '../../shared/protocol/protocol';
+import { Pools } from '../../shared/stream/pools';
 import { decodeRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type Encoding, HOSTILE_NOW_MS } from '../unit/protocol/hostile-bodies';

@@ -1,11 +1,11 @@
 import { parseDuration } from '../../model/duration';
 import { type Id, idOf } from '../../model/id';
+import { parseLabelMatcher } from '../../model/label-matcher';
 import type { Labels } from '../../model/labels';
 import { seriesTest } from '../../model/matcher';
 import type { Table } from '../../platform/table';
 import { Documents } from '../../registry/documents';
 import type { Notification } from '../tasks/notification';
-import { parseLabelMatcher } from './label-matcher';
 
 /** An address to which notifications are sent. */
 export interface Receiver {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { MatcherError, parseLabelMatcher } from '../../alerting/delivery/label-matcher';
 import { DAY_MS, parseDuration } from '../../model/duration';
+import { MatcherError, parseLabelMatcher } from '../../model/label-matcher';
 import { compileMatcher } from '../../model/matcher';
 import { InvalidPatternError } from '../../model/value-pattern';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';

@@ -8,9 +8,9 @@ import type { Id } from '../model/id';
 import { labelsKey } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { SeriesLimitError } from './limits';
-import type { TenantMeter } from './tenant-meter';
-import type { Tenant } from './tenants';
+import { SeriesLimitError } from '../tenancy/limits';
+import type { TenantMeter } from '../tenancy/tenant-meter';
+import type { Tenant } from '../tenancy/tenants';
 
 const PARALLEL = 16;
 /**

@@ -1,6 +1,6 @@
+import { type CostLine, gbSeconds, line } from '../cost/cost-line';
+import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND } from '../platform/prices';
 import type { Counter } from '../tenancy/counters';
-import { type CostLine, gbSeconds, line } from './cost-line';
-import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND } from './prices';
 
 /** A tenant's current bytes in each tier. */
 export interface TierBytes {

@@ -1,4 +1,4 @@
-import { bytesInMonth, estimateCost } from '../../../shared/cost/usage-cost';
+import { bytesInMonth, estimateCost } from '../../../shared/operations/usage-cost';
 import { COUNTERS, type Counter } from '../../../shared/tenancy/counters';
 
 const nothing = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;

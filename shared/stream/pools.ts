@@ -1,8 +1,8 @@
+import type { PoolTable } from '../catalogue/pool-table';
 import type { SourceRow, SourceRows } from '../dictionary/series-source';
 import { type Id, idOf } from '../model/id';
 import type { Labels } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
-import type { PoolTable } from './pool-table';
 
 /** Maximum number of series in each row of a source that joins a pool. */
 const MAX_SMALL_SERIES = 4;

@@ -5,8 +5,8 @@ import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf as rowsOfNames } from '../../../shared/protocol/mackerel/json';
+import { SeriesLimit } from '../../../shared/stream/series-limit';
 import { type Limits, SeriesLimitError } from '../../../shared/tenancy/limits';
-import { SeriesLimit } from '../../../shared/tenancy/series-limit';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const tenantOf = (name: string): Tenant => ({

@@ -1,4 +1,4 @@
-import type { Matcher } from '../../model/matcher';
+import type { Matcher } from './matcher';
 
 /**
  * Pattern of one matcher in Alertmanager's syntax, without spaces around it. Only one part of the pattern can

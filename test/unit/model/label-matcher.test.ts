@@ -1,4 +1,4 @@
-import { MatcherError, parseLabelMatcher } from '../../../../shared/alerting/delivery/label-matcher';
+import { MatcherError, parseLabelMatcher } from '../../../shared/model/label-matcher';
 
 test.each([
   { text: 'severity="page"', matcher: { label: 'severity', op: '=', value: 'page' } },

@@ -1,10 +1,10 @@
-import { Pools } from '../../../shared/catalogue/pools';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Id, idText } from '../../../shared/model/id';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
+import { Pools } from '../../../shared/stream/pools';
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
