@@ -1,36 +1,81 @@
-// The rules of imports, which `npm run imports` checks. Functions and infra import shared. A room of shared imports only
-// rooms above it in the list (shared/DESIGN.md, "Rooms").
+// The rules of imports, which `npm run imports` checks. Functions and infra import shared (shared/DESIGN.md, "Rooms").
 
-/** Rooms of shared/. Each may import only the rooms above it. */
-const ROOMS = [
-  'codec',
-  'model',
-  'platform',
-  'dictionary',
-  'protocol',
-  'hot',
-  'warm',
-  'cold',
-  'catalogue',
-  'tenancy',
-  'cost',
-  'registry',
-  'stream',
-  'recovery',
-  'ingest',
-  'flush',
-  'archive',
-  'promql',
-  'query',
-  'alerting',
-  'monitors',
-  'operations',
-  'http',
-  'compose',
-];
+/** The rooms of shared/, and the rooms that each may import. */
+const ROOMS = {
+  codec: [],
+  model: ['codec'],
+  platform: ['model'],
+  dictionary: ['codec', 'model'],
+  protocol: ['model', 'dictionary'],
+  hot: ['codec', 'model', 'platform'],
+  warm: ['codec', 'model', 'platform'],
+  cold: ['codec', 'model', 'platform'],
+  catalogue: ['codec', 'model', 'platform'],
+  tenancy: ['model', 'platform', 'catalogue'],
+  cost: ['model', 'platform'],
+  registry: ['model', 'platform'],
+  stream: ['codec', 'model', 'platform', 'dictionary', 'catalogue', 'tenancy'],
+  recovery: ['model', 'platform', 'hot', 'stream'],
+  ingest: ['codec', 'model', 'platform', 'hot', 'cold', 'catalogue', 'tenancy', 'stream', 'recovery'],
+  flush: ['codec', 'model', 'platform', 'hot', 'warm', 'cold', 'catalogue', 'tenancy', 'recovery'],
+  archive: ['codec', 'model', 'platform', 'warm', 'cold', 'catalogue'],
+  promql: ['model'],
+  query: [
+    'codec',
+    'model',
+    'platform',
+    'hot',
+    'warm',
+    'cold',
+    'catalogue',
+    'tenancy',
+    'registry',
+    'recovery',
+    'promql',
+  ],
+  alerting: ['model', 'platform', 'dictionary', 'protocol', 'tenancy', 'registry', 'stream', 'promql'],
+  monitors: ['model', 'platform', 'tenancy', 'registry', 'promql', 'alerting'],
+  operations: [
+    'model',
+    'platform',
+    'hot',
+    'cold',
+    'catalogue',
+    'tenancy',
+    'cost',
+    'registry',
+    'recovery',
+    'query',
+    'alerting',
+  ],
+  http: ['model', 'platform', 'protocol', 'tenancy', 'registry', 'promql', 'query', 'monitors', 'operations'],
+  compose: [
+    'model',
+    'platform',
+    'dictionary',
+    'hot',
+    'warm',
+    'cold',
+    'catalogue',
+    'tenancy',
+    'registry',
+    'stream',
+    'recovery',
+    'ingest',
+    'archive',
+    'query',
+    'alerting',
+    'monitors',
+    'operations',
+  ],
+};
 
-/** Folders of shared/alerting/, ordered like ROOMS. The files beside them may import all. */
-const ALERTING = ['rules', 'tasks', 'delivery'];
+/** The folders of shared/alerting/, and those that each may import. The files beside them may import all. */
+const ALERTING = {
+  rules: [],
+  tasks: ['rules'],
+  delivery: ['rules', 'tasks'],
+};
 
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const outside = (...folders) => ({ path: `^(${folders.join('|')})/` });
@@ -38,29 +83,26 @@ const outside = (...folders) => ({ path: `^(${folders.join('|')})/` });
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    ...ROOMS.map((room, i) =>
+    ...Object.entries(ROOMS).map(([room, imports]) =>
       rule(
-        `${room}-imports-only-above`,
-        `shared/${room} may import only ${ROOMS.slice(0, i).join(', ') || 'itself'}`,
+        `${room}-imports`,
+        `shared/${room} may import only ${imports.join(', ') || 'itself'}`,
         { path: `^shared/${room}/` },
-        { path: '^shared/', pathNot: `^shared/(${ROOMS.slice(0, i + 1).join('|')})/` },
+        { path: '^shared/', pathNot: `^shared/(${[room, ...imports].join('|')})/` },
       ),
     ),
-    ...ALERTING.map((folder, i) =>
+    ...Object.entries(ALERTING).map(([folder, imports]) =>
       rule(
-        `alerting-${folder}-imports-only-above`,
-        `shared/alerting/${folder} may import only ${ALERTING.slice(0, i).join(', ') || 'itself'} of the room`,
+        `alerting-${folder}-imports`,
+        `shared/alerting/${folder} may import only ${imports.join(', ') || 'itself'} of the room`,
         { path: `^shared/alerting/${folder}/` },
-        {
-          path: '^shared/alerting/',
-          pathNot: `^shared/alerting/(${ALERTING.slice(0, i + 1).join('|')})/`,
-        },
+        { path: '^shared/alerting/', pathNot: `^shared/alerting/(${[folder, ...imports].join('|')})/` },
       ),
     ),
     rule(
       'every-room-is-listed',
-      'A folder of shared/ has no place in the order of rooms.',
-      { path: '^shared/', pathNot: `^shared/(${ROOMS.join('|')})/` },
+      'A folder of shared/ is missing in the list of rooms.',
+      { path: '^shared/', pathNot: `^shared/(${Object.keys(ROOMS).join('|')})/` },
       {},
     ),
     rule(
@@ -68,24 +110,6 @@ module.exports = {
       'The codec imports only itself, and zstd from node:zlib.',
       { path: '^shared/codec/' },
       { pathNot: '^(shared/codec/|(node:)?zlib$)' },
-    ),
-    rule(
-      'promql-imports-only-model',
-      'PromQL evaluates columns of samples, and knows neither the tiers nor their settings.',
-      { path: '^shared/promql/' },
-      { path: '^shared/', pathNot: '^shared/(promql|model)/' },
-    ),
-    rule(
-      'cost-is-computed-from-figures',
-      'shared/cost computes from counts and settings: of rooms with stores it knows only the names of the counters.',
-      { path: '^shared/cost/' },
-      { path: '^shared/', pathNot: '^shared/(cost|model|platform)/|^shared/tenancy/counters\\.ts$' },
-    ),
-    rule(
-      'cost-stays-with-operators',
-      'Operator commands compute costs; functions that serve samples know only the prices, for explain.',
-      { path: '^(shared|functions)/', pathNot: '^shared/(cost|operations)/' },
-      { path: '^shared/cost/', pathNot: '^shared/cost/prices\\.ts$' },
     ),
     rule(
       'shared-stays-inside',
@@ -127,6 +151,15 @@ module.exports = {
       { path: '^(shared|functions)/' },
       { path: 'node_modules/(aws-cdk-lib|constructs|cdk-nag)/' },
     ),
+    {
+      ...rule(
+        'no-circle-of-rooms',
+        'Rooms of shared/ import each other in a circle.',
+        { path: '^shared/[^/]+$' },
+        { circular: true },
+      ),
+      scope: 'folder',
+    },
     rule(
       'no-circle',
       'Modules import each other in a circle.',
