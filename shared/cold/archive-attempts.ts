@@ -26,8 +26,8 @@ export interface StoredAttempt {
 }
 
 /**
- * If an attempt is not continued for this long, it expires, and the archiver starts again. The next commit removes
- * the attempt's objects.
+ * Time to live of an unfinished attempt, ms. After it, the archiver archives the day from the beginning. The next
+ * commit removes the attempt's objects.
  */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 
@@ -39,7 +39,7 @@ const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 export class ArchiveAttempts {
   constructor(private readonly table: Table) {}
 
-  /** The unfinished attempt to archive a day. */
+  /** Reads the unfinished attempt to archive a day. */
   async get(ref: PartitionRef, day: Day): Promise<StoredAttempt | undefined> {
     const item = await getItem(this.table, metaKeys.archiving(ref, day));
     const stored = item?.attempt?.S;

@@ -22,7 +22,7 @@ export interface ObjectBytes {
   slice(range: ByteRange): Promise<Uint8Array>;
 }
 
-/** A chunk's entry in the index. The entry's byte range has one value page for each series, in the layout's order. */
+/** A chunk's entry in the index. The byte range holds one page of values for each series, in the layout's order. */
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;

@@ -21,7 +21,7 @@ export interface ArchivedPart {
 
 /** The archiver's commit of a partition-day. */
 export interface DayCommit {
-  /** The day's `announcements` when the archiver began to read the day. */
+  /** Number of times that flushes had announced the day when the archiver began to read it. */
   readonly announcements: number;
   /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
@@ -44,12 +44,13 @@ const FIELDS_OF_DAY = 4;
 const FIELDS_OF_PART = 5;
 
 /**
- * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. Reading 460 days fetches 460
- * entries, so an entry omits everything that the item's key already tells.
+ * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. A read of 460 days fetches 460
+ * entries, so an entry leaves out everything that the item's key already tells.
  *
  *     1 identity announcements atMs   name etag bytes samples firstGroup   ...
  *
- * `name` is the end of the object's key. The ETag has no quotes. The first part's `firstGroup` may be empty.
+ * `1` is the version of the format. `name` is the end of the object's key. The ETag has no quotes. The first part's
+ * `firstGroup` may be empty.
  */
 export function encodeArchived(
   ref: PartitionRef,

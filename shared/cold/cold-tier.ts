@@ -34,8 +34,8 @@ interface LimitedRange extends ByteRange {
 }
 
 /**
- * Number of bytes that the first read of an object fetches from its end. They can hold the index of a few thousand
- * groups.
+ * Number of bytes that the first read of an object fetches from the object's end. They can hold the index of a few
+ * thousand groups.
  */
 const TAIL_BYTES = 64 * 1024;
 /** Number of object versions that are removed at the same time. */
@@ -57,7 +57,7 @@ export interface OpenArchive {
 export class ColdTier {
   /** Concurrent calls that open the same object, which share its requests. */
   private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
-  /** Concurrent reads of ranges of the same object, which share requests where the ranges are near each other. */
+  /** Concurrent reads of the same object. Reads of nearby ranges share a request. */
   private readonly ranges = new Batches<LimitedRange, Uint8Array>();
 
   constructor(
@@ -108,11 +108,10 @@ export class ColdTier {
   }
 
   /**
-   * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
-   * request.
+   * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a request.
    *
-   * @param isContested whether the read may also get samples between two times from elsewhere; the times are in ms,
-   *   both inclusive
+   * @param isContested tells whether the caller may also get samples between two times from another tier or object, so
+   *   that versions must be compared; the times are in ms, both inclusive
    * @param limit bounds the requests of several reads
    * @throws {ObjectGoneError}
    */

@@ -121,8 +121,8 @@ export class Manifest {
     const isDone = await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
       UpdateExpression: 'SET archived = :new, unswept = :true',
-      // Accept an equal value too. No other commit has the same keys, so an earlier attempt of this request must have
-      // written it.
+      // Accept an equal value too. Every commit has new object keys, so only an earlier attempt of this request can
+      // have written this value.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
       ExpressionAttributeValues: {
         ':new': { S: committed },

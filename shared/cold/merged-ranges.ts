@@ -1,8 +1,8 @@
 import type { ByteRange } from './archive-format';
 
 /**
- * Maximum size of a gap that is fetched together with the ranges around it, in bytes. Fetching the gap costs less CPU
- * than a second request.
+ * Maximum gap between two ranges that one request fetches together, in bytes. Fetching such a gap costs less CPU than a
+ * second request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
 /** Maximum size of a merged range, in bytes. Larger ranges are fetched with several parallel requests. */

@@ -32,7 +32,7 @@ export const OBJECT_HEADERS = {
  * to 5 GB, and at most 10,000 parts.
  */
 export const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
-/** Maximum number of parts that are being sent while the next part is made. */
+/** Maximum number of parts that are being sent while the writer fills the next part. */
 const PARALLEL = 2;
 
 /**

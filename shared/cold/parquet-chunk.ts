@@ -16,11 +16,17 @@ export interface ParquetIndex {
   /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
-  /** One section for each row group. It has the layouts, skeletons and directories of the row group's chunks. */
+  /**
+   * One section for each row group. It holds the layouts, skeletons (skeleton.ts) and directories of the row group's
+   * chunks.
+   */
   readonly sections: readonly Section[];
 }
 
-/** Sizes of a chunk's value pages, from which their locations follow, and the times at which each series has values. */
+/**
+ * A chunk's directory: the sizes of its pages of values, from which their locations follow, and the times at which each
+ * series has values.
+ */
 export interface PageDirectory {
   /** Size of each series' page, in bytes; 0 if the series has no values. */
   readonly pageBytes: readonly number[];

@@ -153,7 +153,7 @@ export function encodeFooter(
       4: list(rowGroups.map(encodedStruct)),
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
       6: text('heterotsdb version 1'),
-      // Field 7 is the column orders: the statistics use the order that Parquet defines for each type.
+      // Field 7 is Parquet's column orders: each column's statistics use the order that Parquet defines for its type.
       7: list(columns.map(() => struct({ 1: struct({}) }))),
     }),
   );

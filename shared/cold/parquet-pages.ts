@@ -27,7 +27,7 @@ const LEVEL = 6;
 
 function compress(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, {
-    // zlib allocates a buffer of this size even if the result is small.
+    // zlib allocates a buffer of `chunkSize` bytes, even if the result is small.
     chunkSize: Math.min(64 * 1024, Math.max(1024, bytes.length)),
     params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
     pledgedSrcSize: bytes.length,
@@ -35,13 +35,13 @@ function compress(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Encodes one series' values as PLAIN or BYTE_STREAM_SPLIT, whichever compresses better. Both preserve every
- * bit. A dictionary of numbers might lose -0 and NaN payloads.
+ * Encodes one series' values as PLAIN or BYTE_STREAM_SPLIT, whichever compresses better. Both preserve every bit.
+ * Parquet's dictionary encoding is not used: it might lose -0 and NaN payloads.
  */
 export function encodeValues(values: Float64Array): Page {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const packed = compress(plain);
-  // With a single value, splitting changes nothing.
+  // Of a single value, BYTE_STREAM_SPLIT makes the same bytes as PLAIN.
   const split = values.length === 1 ? packed : compress(splitStreams(plain));
   return split.length < packed.length
     ? dataPage(split, plain.length, values.length, ENCODING.byteStreamSplit)
@@ -54,7 +54,7 @@ export interface ValuePage {
   readonly count: number;
 }
 
-/** Maximum size of the values that one call decompresses, in bytes. */
+/** Maximum total size of the values that one call decompresses, in bytes. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** The minimum of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
@@ -106,7 +106,8 @@ function splitStreams(bytes: Uint8Array): Uint8Array {
 
 function joinStreams(streams: Uint8Array): Float64Array {
   const count = streams.length / 8;
-  // Joins four streams at a time into halves of float64s. Assumes a little-endian machine.
+  // Joins four streams at a time into the lower, then the upper halves of the float64s. Assumes a little-endian
+  // machine.
   const halves = new Uint32Array(2 * count);
   for (let half = 0; half < 2; half++) {
     const a = 4 * half * count;
@@ -137,9 +138,9 @@ function openPage(page: Uint8Array) {
 }
 
 /**
- * Decompresses consecutive bodies in one call. Each body has `bytes` bytes when uncompressed. A call for each body
- * would take longer, because creating a zstd context takes as long as decompressing a day's page. zlib moves on to the
- * next frame when its output buffer of `chunkSize` bytes is full.
+ * Decompresses consecutive bodies in one call. Each body has `bytes` bytes when uncompressed. One call for all bodies
+ * is faster than a call for each, because creating a zstd context takes as long as decompressing a day's page. The
+ * option `chunkSize` must be the size of a body: zlib starts the next body when its output buffer is full.
  *
  * @throws {CorruptArchiveError}
  */
@@ -165,7 +166,10 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
 const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
-/** Differences between timestamps up to this magnitude are exact. */
+/**
+ * Maximum magnitude of timestamps that are encoded as deltas. A difference of two larger ones, or of two such deltas,
+ * might be inexact.
+ */
 const MAX_EXACT = 2 ** 51;
 
 /**

@@ -25,8 +25,9 @@ import { readTrailer, type Trailer, unpack } from './parquet-trailer';
 import { decodeSkeleton, type RowSets } from './skeleton';
 
 /**
- * @throws {CorruptArchiveError} when the bytes are not a complete object of the format version that this
- *   release reads
+ * Opens an archive object: reads its trailer and its index.
+ *
+ * @throws {CorruptArchiveError} when the bytes are not a complete object of the format version that this release reads
  */
 export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveReader> {
   const trailer = await readTrailer(object);
@@ -77,7 +78,7 @@ export class ArchiveReader {
   }
 
   /**
-   * Loads a whole chunk with its layout: with one request if the chunk's parts lie near each other.
+   * Loads a whole chunk with its layout. One request suffices if the chunk's parts lie near each other.
    *
    * @throws {CorruptArchiveError}
    */
@@ -153,7 +154,7 @@ export class ArchiveReader {
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
  * @param withVersions if false, all samples get the lowest version. That is correct only if the caller has no other
- *   samples at these times, because there is then nothing to compare versions with
+ *   samples at these times, with which versions would have to be compared
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,

@@ -9,7 +9,8 @@ export const END_BYTES = 8;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The trailer precedes Parquet's footer and locates our own sections, so that our readers need not decode the footer.
+ * The trailer of an object. It precedes Parquet's footer and locates our own sections, so that our readers need not
+ * decode the footer.
  *
  *     'HTSDPQT1'   8 bytes
  *     uint64       offset of the index, which is zstd of JSON; the warm revisions, also zstd of JSON, follow it

@@ -56,7 +56,7 @@ export class ArchiveWriter {
   private rowGroup = new RowGroup();
   private readonly rowGroups: Uint8Array[] = [];
   private readonly sections: Section[] = [];
-  /** CRC-32 of the bytes that have been written of the current section. */
+  /** CRC-32 of the bytes of the current section so far. */
   private crc = 0;
   private readonly chunks: ArchivedChunk[] = [];
   private readonly listed: ListedChunk[] = [];
@@ -182,7 +182,7 @@ class RowGroup {
     this.rows += times.length;
   }
 
-  /** Encodes the columns other than the values. @param offset where the returned bytes will be in the object */
+  /** Encodes all columns except the values. @param offset where the returned bytes will be in the object */
   finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
     const parts: Uint8Array[] = [];
     let end = offset;

@@ -12,7 +12,10 @@ const PARALLEL = 32;
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;
-  /** Returns whether the read may also get samples from `minMs` to `maxMs` (both inclusive) from elsewhere. */
+  /**
+   * Tells whether the read may also get samples from `minMs` to `maxMs`, both inclusive, from another tier or object.
+   * If so, it needs the samples' versions.
+   */
   readonly isContested: (minMs: number, maxMs: number) => boolean;
 }
 
@@ -37,7 +40,7 @@ export async function readCold(
     try {
       return await cold.readListed(entry, selection, isContested, limit);
     } catch (error) {
-      // The directory entry is out of date.
+      // The directory entry is out of date. Use the object's own index instead.
       if (error instanceof ObjectGoneError) return readByIndex(cold, key, selection, limit);
       throw error;
     }

@@ -25,7 +25,7 @@ export interface ListedRollup {
   readonly layoutRange: ByteRange;
   /**
    * The offset at which the pages of each column begin. A column has a page for each series with grains, in the
-   * layout's order. An extra column has pages only for the series that have a stored value in it.
+   * layout's order. A column of {@link EXTRA_VALUES} has pages only for the series that have a stored value in it.
    */
   readonly offsets: Readonly<Record<RolledColumn, number>>;
   /** The times of each series' grains, and the sizes of its pages: see {@link encodeDirectory}. */
@@ -67,9 +67,9 @@ export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColum
 }
 
 /**
- * Maximum size of a directory, in bytes. If a directory would exceed it, the times of first and last samples are left
- * out. The size is bounded because the directory is copied into a DynamoDB item (`MAX_ENTRY_BYTES` in
- * rollup-directory.ts). Only a group with many series that were sampled at different and irregular times exceeds it.
+ * Maximum size of a directory, in bytes. A directory that would exceed it leaves out the times of first and last
+ * samples. The bound exists because the directory is copied into a DynamoDB item (`MAX_ENTRY_BYTES` in
+ * rollup-directory.ts). Only a group with many series that were sampled at different and irregular times reaches it.
  */
 const MAX_TIMES_BYTES = 32 * 1024;
 

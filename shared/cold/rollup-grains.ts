@@ -207,12 +207,15 @@ function fallsRarely(falls: number, count: number): boolean {
   return 10 * falls <= count;
 }
 
-/** Maximum relative error of a grain's sum. The actual error is far smaller if all values have the same sign. */
+/**
+ * Maximum relative error of the sum that is stored for a grain. The actual error is far smaller if all values have the
+ * same sign.
+ */
 const SUM_ERROR = 1e-12;
 
 /**
- * Returns whether a sum is too far from the correct sum, or is not finite because one of the grain's values is not
- * finite. A stale marker, for example, is a NaN.
+ * Whether a sum is too far from the correct sum, or is not a number because one of the grain's values is not finite. A
+ * stale marker, for example, is a NaN.
  */
 function isInexact(sum: number, right: number): boolean {
   return !(Math.abs(sum - right) <= SUM_ERROR * Math.abs(right));

@@ -40,7 +40,7 @@ interface DecodedGroup {
  * object's key and ETag, which each read gets from the directory, and the bytes of a key and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
-/** Estimated memory of a map entry, in bytes, in addition to the column's own bytes. */
+/** Estimated memory of an entry of a map of columns, in bytes, besides the column's own bytes. */
 const COLUMN_BYTES = 200;
 
 /**
@@ -88,7 +88,8 @@ export async function readRollup(
     );
     for (const [i, column] of columns.entries()) {
       const { series, name } = missing[i]!;
-      // Copy a column that is a view of a larger buffer, or the cache would keep alive more bytes than it counts.
+      // Copy a column that is a view of a larger buffer. Otherwise the cache would keep the whole buffer alive, but
+      // count only the column.
       const own = column.byteLength < column.buffer.byteLength ? column.slice() : column;
       decoded.columns[name].set(series, own);
       decoded.bytes += column.byteLength + COLUMN_BYTES;
@@ -112,7 +113,7 @@ interface MissingPage {
   readonly page: ByteRange;
 }
 
-/** Lists the pages that are not yet decoded, in the order in which the object has them. */
+/** Lists the pages that are still to be decoded, in the object's order. */
 function missingPages(
   { offsets }: ListedRollup,
   { directory: { timelines, pageBytes }, columns }: DecodedGroup,
@@ -136,7 +137,7 @@ function openGroup({ directory }: ListedRollup): DecodedGroup {
   return {
     directory: decodeDirectory(directory),
     columns: eachColumn(() => new Map()),
-    // Estimate: mostly the sizes of the series' pages.
+    // An estimate; most of the memory is the sizes of the series' pages.
     bytes: 20 * directory.length,
   };
 }
@@ -150,7 +151,10 @@ async function readLayout(
   return layout;
 }
 
-/** An object held in memory. The object that replaces it copies the unchanged days from it. */
+/**
+ * A rollup object held in memory. The archiver copies the groups and days that did not change from it into the object
+ * that replaces it.
+ */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;
 

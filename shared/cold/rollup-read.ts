@@ -27,7 +27,9 @@ const PARALLEL = 32;
 
 export interface RolledObject {
   readonly requested: RequestedRollup;
-  /** The grains of series, with their positions. A series that changed its group occurs twice. */
+  /**
+   * The grains of each series, with the series' position in the request. A series that changed its group occurs twice.
+   */
   readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
   readonly place: string;
   readonly bytes: number;

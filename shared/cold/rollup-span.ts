@@ -64,8 +64,8 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 }
 
 /**
- * Returns an id of a source's deletions that affect a span; '' if there are none. A rollup stores the id of the
- * deletions that were applied to it.
+ * Returns an id of the source's deletions that affect a span; '' if there are none. A rollup stores the id for the
+ * deletions that were applied to it. If a source's deletions have another id now, the rollup lacks some of them.
  */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {
   const touching = deletions.filter((deletion) => deletion.fromMs < toMs && deletion.toMs > fromMs);

@@ -36,7 +36,7 @@ interface AddedGroup extends MadeGroup {
   readonly pages: readonly SeriesPages[];
 }
 
-/** Writes an object into memory. */
+/** Writes a rollup object into memory. */
 export class RollupWriter {
   private readonly parts: Uint8Array[] = [PARQUET_MAGIC];
   private readonly rowGroups: Uint8Array[] = [];
@@ -151,8 +151,8 @@ export class RollupWriter {
         deletions,
       });
     }
-    // Copy the pages into one buffer. Otherwise each page would keep alive the buffer in which it was allocated, which
-    // is seven times as large.
+    // Copy the pages into one buffer. Otherwise each page would keep alive the buffer that zlib allocated for it, which
+    // is seven times as large as the page.
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 

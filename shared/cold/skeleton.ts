@@ -8,10 +8,11 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  */
 
 /**
- * The times of a block, and for each series the times at which it has a value.
+ * Which series of a block have values in which rows. A row set is a set of rows; series with values in the same rows
+ * share one.
  *
  *     uvarint  number of series
- *     uvarint  number of row sets; columns with values in the same rows share one
+ *     uvarint  number of row sets
  *     uvarint  for each series its row set; absent if there is only one row set
  *     chunk    one column for each row set, with one version
  */
@@ -63,7 +64,7 @@ export function encodeSkeleton(block: Block): Uint8Array {
  */
 export function decodeSkeleton(bytes: Uint8Array, rowSets: RowSets, values: readonly Float64Array[]): Block {
   const skeleton = openChunk(bytes).block();
-  // Columns with the same row set and no versions of their own were stored as one column.
+  // Columns that share a row set and have no versions of their own were stored as one column.
   const isShared = skeleton.columns.length !== rowSets.seriesCount;
   return {
     ...skeleton,

@@ -4,7 +4,7 @@ import { CorruptArchiveError } from './archive-format';
 import type { ArchivedPart } from './archived-day';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
-/** Errors that mean that the bytes read are not those that were written. */
+/** Classes of errors which mean that the bytes of an object are not those that were written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
 
 /**

@@ -43,9 +43,9 @@ const BATCH = 128;
 /** Maximum number of concurrent requests in one step. */
 const PARALLEL = 16;
 /**
- * Maximum number of group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
- * window, of at most 8 KB each, take about 48 MB with their block and their chunk. So 16 windows take less
- * than half of the flusher's 1,769 MB.
+ * Maximum number of group-windows that a flusher moves at the same time, over all partitions. Suppose that a window has
+ * 2,000 frames of 8 KB each, the largest possible. With their block and chunk they take about 48 MB, so 16 windows take
+ * less than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
 /** Maximum number of times that the flusher merges a group-window again because another writer changed its items. */
@@ -108,7 +108,7 @@ export async function flushPartition(
   return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
-/** The frames to trim from one group-window, and the amount that was written for it. */
+/** The frames of a group-window to trim, and how much was written to the warm table for them. */
 interface Moved {
   readonly frames: MovedFrames;
   readonly samples: number;
@@ -122,8 +122,8 @@ async function moveWindow(
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.mover.frames(ref, group, windowStart);
-  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim
-  // distinguishes the two cases.
+  // Either the frames have expired, or another flusher moved them after this flusher's lease had ended. The trim tells
+  // which.
   if (read.frames.length === 0) return { frames: digestFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
@@ -144,8 +144,8 @@ async function moveWindow(
     const { layer, merged, layout } = planLayer(layouts, items);
     let block = gather(layout, layouts, frames);
     for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
-    // The chunk names its layout by id. Put the layout into the catalogue first, because nothing else tells which
-    // series are in the chunk.
+    // The chunk names its layout only by id. Put the layout into the catalogue before the chunk: without it, nobody
+    // could tell which series are in the chunk.
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
@@ -171,8 +171,8 @@ async function moveWindow(
 }
 
 /**
- * Runs {@link planTake}, and reads the layouts that the plan needs one by one. Reading the layouts of all frames at
- * once could fill memory.
+ * Calls {@link planTake} until it has decided, and reads each layout that it asks for. Reading the layouts of all
+ * frames at once could fill memory.
  */
 async function takeFrames(
   frames: readonly Frame[],

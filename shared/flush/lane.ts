@@ -60,7 +60,7 @@ export async function flushLane(
 
   const due: PartitionRef[] = [];
   const waiting: FlushSum[] = [];
-  /** @returns the partitions whose mark is missing or wrong. The survey has no information about them */
+  /** Surveys partitions. @returns those whose mark is missing or wrong, of which the survey tells nothing */
   const survey = async (refs: readonly PartitionRef[]) => {
     const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
     return refs.filter((ref, i) => {
@@ -73,7 +73,7 @@ export async function flushLane(
   };
   let unsure = await survey(partitions);
   if (unsure.length > 0) {
-    // Resolving one partition is enough: if memory was lost, it marks all affected partitions.
+    // Resolving one partition is enough: if memory was lost, LossWatch records the loss for all affected partitions.
     await resolveOne(dependencies, unsure);
     unsure = await survey(unsure);
   }
@@ -81,7 +81,7 @@ export async function flushLane(
   const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, flushed, task))]);
   // While hash slots move between primaries, a survey may miss keys of a partition.
   const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
-  // Samples that were appended after the survey have an arrival time at the watermark or later.
+  // Samples that were appended after the survey arrived in the stream at the watermark or later.
   const lowestArrivalMs = isSteady ? Math.min(sum.lowestArrivalMs, watermarkMs) : 0;
   return { ...sum, lowestArrivalMs, partitions };
 }
@@ -96,7 +96,7 @@ async function resolveOne(
 ): Promise<void> {
   for (const ref of refs) {
     if (await tenants.isDeleted(ref.tenantId)) continue;
-    // If the node does not answer, the flush of the partition fails too, and reports the reason.
+    // Ignore the error: if the node does not answer, the flush of the partition fails too, and reports the reason.
     await losses.resolve(ref).catch(() => {});
     return;
   }

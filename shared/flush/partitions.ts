@@ -35,7 +35,7 @@ export interface FlushSum extends Omit<FlushCount, 'failures'> {
   readonly lowestArrivalMs: number;
 }
 
-/** The sum of an empty partition. */
+/** The result of flushing a partition that has nothing in memory. */
 const EMPTY: FlushSum = {
   windows: 0,
   samples: 0,
@@ -47,10 +47,10 @@ const EMPTY: FlushSum = {
   lowestArrivalMs: Infinity,
 };
 
-/** The sum of a partition that was not flushed, so nothing is known about it. */
+/** The result for a partition that was not flushed, so nothing is known about it. */
 const NOT_FLUSHED: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
 
-/** Returns the sum of a partition in which a survey found nothing due. */
+/** Returns the result for a partition in which a survey found nothing due. */
 export function waitingPartition({
   oldestMs = Infinity,
   lowestArrivalMs = Infinity,
@@ -76,7 +76,7 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 
 /**
  * Number of partitions that are flushed at the same time. Most partitions have few due group-windows, so a flush mostly
- * waits for round trips. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
+ * waits for responses. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
  */
 const PARTITIONS_AT_ONCE = 8;
 
@@ -113,8 +113,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
-      // Expired frames have invalidated the partition's mark. Resolve it now. Otherwise `isMarkedHere` below would be
-      // false, and the lane's lowest arrival time would stay unknown until the next round.
+      // If frames have expired, the partition's mark is no longer valid. Resolve it now. Otherwise `isMarkedHere` below
+      // would be false, and the lane's lowest arrival time would stay unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -128,7 +128,7 @@ export async function flushPartitions(
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // If memory was wiped after `resolve`, it is empty, but its samples were never flushed.
+        // Without a valid mark, memory was wiped after `resolve`: it is empty now, but its samples were never flushed.
         lowestArrivalMs: isMarkedHere ? lowestArrivalMs : 0,
       };
     } catch (error) {

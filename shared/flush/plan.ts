@@ -16,8 +16,8 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  */
 
 /**
- * Maximum number of series in a chunk's layout. Because a row cannot be split by time, a single row must fit into an
- * item, and a row of this size does.
+ * Maximum number of series in a chunk's layout. The flusher divides blocks by time, but never a single row, so a row of
+ * all series must fit into an item. A row of this many series does.
  */
 export const MAX_CHUNK_SERIES = 8_192;
 
@@ -39,7 +39,8 @@ export type TakePlan =
 
 /**
  * Decides how many frames of a window move together. Their series must fit into one layout, so frames are taken until
- * the next frame would exceed the bounds of a layout. The leading frames of the first layout are always taken.
+ * the next frame's series would exceed the bounds of a layout. The frames at the beginning that share the first frame's
+ * layout are always taken.
  *
  * @param frames the layout id of each frame, in the order of the list in memory
  * @param known layouts read so far, by id
@@ -105,8 +106,8 @@ export interface ItemPut {
 }
 
 /**
- * Divides the block of a layer into warm items. The new items begin where the existing items begin. An item that
- * has grown too large is divided further. Omits the items that did not change.
+ * Divides the block of a layer into warm items. Each existing item is replaced by a new one that begins at the same
+ * time. A new item that would be too large is divided further. Leaves out the items that did not change.
  *
  * @param block the whole layer: the frames merged with the existing items
  * @param existing the items that the layer has so far
@@ -134,7 +135,7 @@ export function planItems(
 }
 
 /**
- * Whether a window has several items after the puts.
+ * Whether the window will have several items after the puts.
  *
  * @param existing all items of the window before the puts
  */
@@ -146,7 +147,7 @@ export function isInSeveral(
 }
 
 /**
- * Returns the samples of a block between the `i`th start and the next start. The first item also has all earlier
+ * Returns the samples of a block from the `i`th start up to the next start. The first item also gets all earlier
  * samples.
  */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {

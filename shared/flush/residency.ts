@@ -16,8 +16,8 @@ export interface Residency {
 }
 
 /**
- * Decides the residency of group-windows. Up to 70 % of memory, the configured residency applies. From 85 %, the
- * residency is 0. In between, it falls linearly.
+ * Decides the residency of group-windows from the memory that is in use. Up to 70 %, the configured residency applies.
+ * From 85 %, the residency is 0. In between, it falls linearly.
  *
  * @param fullness used share of the fullest node's memory, 0 to 1
  */

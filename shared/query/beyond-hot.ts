@@ -23,7 +23,7 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
   readonly days: readonly DayPlan[];
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly hotTimes: readonly { readonly firstMs: number; readonly lastMs: number }[];
-  /** Whether the reader has cached a day's warm items. They are valid unless the day has changed. */
+  /** Tells whether the reader has cached a day's warm items. They are valid unless the day has changed. */
   readonly isSeen: (day: DayPlan) => boolean;
 }
 
@@ -116,7 +116,7 @@ export function planRounds(facts: BeyondFacts): Round {
  * Plans how to read archived days, after the manifest has answered.
  *
  * @param warmDays days whose warm items have been read, or are read in this round
- * @param warm the part that is still to be read from the warm table
+ * @param warm the request to the warm table that this round must also send; undefined if there is none
  */
 function planArchive(
   facts: BeyondFacts,
@@ -173,7 +173,8 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   const { day, archived } = entry;
   if (archived === undefined) return [];
   const parts = partsOf(archived, facts.groups);
-  // If the source's split has changed, a series may have samples for the same time in two groups, and so in two parts.
+  // If the source was split into another number of groups on this day, a series may have samples for the same time in
+  // two groups, and so in two parts.
   const isContested = (minMs: number, maxMs: number) =>
     parts.length > 1 ||
     isOpen(entry) ||
@@ -183,7 +184,7 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   return parts.map(({ key }) => ({ day, key, isContested }));
 }
 
-/** Whether memory has samples within these times, ms, both inclusive. */
+/** Whether memory has samples from `minMs` to `maxMs`, both inclusive. */
 function isInHot({ hotTimes }: BeyondFacts, minMs: number, maxMs: number): boolean {
   return hotTimes.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
 }

@@ -7,7 +7,7 @@ export interface Extent {
 /** Maximum number of extents of one tier in a response. */
 const MAX_EXTENTS = 24;
 
-/** Gaps that are shorter than this share of the whole are closed, since a chart would not show them. */
+/** A gap is closed if it is shorter than this share of the whole range, since a chart would not show it. */
 const SMALLEST_GAP = 1 / 500;
 
 /**

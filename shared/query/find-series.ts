@@ -82,7 +82,7 @@ export interface IndexView {
   /** By layout number: 1 if the layout may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
-  /** Called with the number of steps of matching. It may throw to stop the matching. */
+  /** Called with the number of steps that matching a text takes. It may throw to stop the matching. */
   readonly spend?: Spend;
 }
 
@@ -130,7 +130,7 @@ function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | 
   return [...series.values()];
 }
 
-/** Groups matches by source. If the series of a layout have several sources, divides the layout's match. */
+/** Groups matches by source. A match whose series come from several sources is divided into one match for each. */
 export function matchesBySource(
   matches: Iterable<LayoutMatch>,
 ): Iterable<{ readonly source: Labels; readonly matches: LayoutMatch[] }> {

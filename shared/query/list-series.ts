@@ -41,7 +41,7 @@ interface Candidate {
 }
 
 /**
- * Lists all series, whenever they had samples. If the filter names a host, the host's series are read from the
+ * Lists all series, whether or not they still have samples. If the filter names a host, the host's series come from the
  * catalogue. Otherwise, series come from the index. The source whose labels equal the filter's comes first. The other
  * sources follow, sorted by id.
  *
@@ -58,7 +58,7 @@ export async function listSeries(
 ): Promise<SeriesPage> {
   const series: Labels[] = [];
   const candidates = await candidatesOf(stores, tenantId, filter);
-  // Compare ranks too: the cursor's source may have disappeared from the index.
+  // The cursor's source may have disappeared from the index. Then continue with the first source after it.
   const start =
     from === undefined
       ? 0

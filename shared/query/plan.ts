@@ -27,8 +27,8 @@ export const FEW_DAYS = 3;
 export const RECENT_DAYS = 3;
 
 /**
- * Limits a range to times that may have samples: from the UTC day in which the retention ends, to two days
- * ahead of now. Post accepts samples up to a day ahead.
+ * Limits a range to times that may have samples. It begins no earlier than the UTC day in which the retention ends, and
+ * ends at most two days from now. (Post accepts samples up to a day ahead.)
  */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
@@ -50,7 +50,7 @@ export function planDays(
 ): DayPlan[] {
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
-  // Extend to the end of a window: the cached items then also serve ranges that end slightly later.
+  // Extend the range to the end of a window, so that the cached items also serve ranges that end slightly later.
   const longestMs = Math.max(1, ...windowLengthsMs);
   const endMs = Math.ceil(toMs / longestMs) * longestMs;
   return daysIn(fromMs, toMs).map((day) => {

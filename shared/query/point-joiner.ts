@@ -26,7 +26,7 @@ export function seriesOf(
   });
 }
 
-/** The order in which samples and points follow each other in time. */
+/** How a series' samples and points follow each other in time: runs of samples alternate with runs of points. */
 interface Order {
   readonly samples: Float64Array;
   readonly points: Float64Array;
@@ -45,8 +45,10 @@ export class PointJoiner {
   constructor(private readonly grains: Pick<RequestedGrains, 'use' | 'edges'>) {}
 
   /**
-   * @param samples may have stale markers. The joiner keeps the markers in steps and for the uses `last` and
-   *   `first`, and drops them for all other uses
+   * Joins the samples and points of one series.
+   *
+   * @param samples may contain stale markers. They are kept if the read is in steps, or wants the first or last value
+   *   of each range; otherwise they are dropped
    */
   join(samples: SampleColumns, points: Points): SampleColumns {
     const { labels } = samples;
@@ -81,9 +83,9 @@ export class PointJoiner {
 }
 
 /**
- * Divides two lists of times into runs that follow each other.
+ * Divides two lists of times into alternating runs of samples and points.
  *
- * @throws if a time is in both lists, since a sample would then count twice
+ * @throws if a time is in both lists, since the same sample would then count twice
  */
 function runsOf(samples: Float64Array, points: Float64Array): Order['runs'] {
   const runs: Order['runs'][number][] = [];

@@ -60,8 +60,8 @@ export async function readBeyond(
 }
 
 /**
- * Passes the minimum number of samples that the read will return to the budget of each query that shares the read. If
- * the number exceeds a query's budget, that query stops; the others continue.
+ * Tells the budget of each query that shares the read how many samples the read will return at least. If the number
+ * exceeds a query's budget, that query stops; the others continue.
  *
  * @throws {SelectLimitError} when the number exceeds every budget
  */
@@ -207,8 +207,8 @@ async function fromArchive(
   const { beyondHot } = read.request;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
-  // Do not count archived samples that may be deleted: the minimum would be too high. Memory may have the same samples
-  // as the archive.
+  // Archived samples count only if no tombstone may remove some of them. Memory may have the same samples as the
+  // archive, so the larger of the two counts is the minimum.
   const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
   expectSamples(read, (wanted) =>
     wanted === selection.wanted

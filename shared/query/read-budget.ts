@@ -5,7 +5,7 @@ import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 import type { Reading } from './read';
 
-/** Number of matching steps between two checks of the clock. They take a few ms. */
+/** Number of steps of matching between two looks at the clock. So many steps take a few ms. */
 const STEPS_A_CHECK = 1_000_000;
 
 /**
@@ -25,7 +25,7 @@ export class ReadBudget {
     readonly isLate: () => boolean = () => false,
   ) {}
 
-  /** Returns a budget with the same limits and the same time, of which nothing has been taken. */
+  /** Returns an unused budget with the same limits and the same deadline. */
   renewed(): ReadBudget {
     return new ReadBudget(this.limits, this.isLate);
   }
@@ -78,8 +78,8 @@ export class ReadBudget {
   }
 
   /**
-   * Counts samples before they are read. A negative number cancels an earlier estimate. If there are too many, all
-   * reads stop.
+   * Counts samples that a read is about to return. A negative number takes back an earlier estimate. If the query would
+   * exceed its limit, all of its reads stop.
    */
   expectSamples(count: number, matchers: readonly Matcher[]): void {
     this.samples += count;

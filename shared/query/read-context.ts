@@ -52,7 +52,7 @@ export interface SourceRead extends Whereabouts {
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: RequestedGrains | undefined;
-  /** The counters of expected samples, one for each of the requests that this read answers. */
+  /** Where to report the expected number of samples: one counter for each request that this read answers. */
   readonly expected: readonly ExpectedSamples[];
 }
 

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecoveryTable } from '../recovery/recovery-table';
 
-/** How long a call waits while a command moves slots, ms (`npm run bench -- elastic`). */
+/**
+ * Time that a call to memory waits while an operator's command moves hash slots, ms. `npm run bench -- elastic`
+ * measures its effect.
+ */
 const READ_DELAY_MS = 16;
 /** How often an instance checks whether reads should wait, ms. */
 const CHECK_MS = 2_000;
@@ -29,7 +32,7 @@ export class ReadGovernor {
     private readonly checkMs = CHECK_MS,
   ) {}
 
-  /** Waits until a call may start. */
+  /** Waits, while slots are being moved, before the caller may read memory. */
   async wait(): Promise<void> {
     const nowMs = this.now();
     if (nowMs - this.checkedMs >= this.checkMs) {

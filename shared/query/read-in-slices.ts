@@ -14,12 +14,12 @@ const MAX_HELD_SAMPLES = 5_000_000;
 const MAX_READS = 200;
 
 /**
- * Reads a whole range of steps at once if that holds few samples in memory, as with rollups. Otherwise halves the range
- * until each slice has few samples. From the archive's directory, a read counts archived samples in advance; if there
- * are too many, it fails before reading any. It counts samples of the warm table only after it has read them.
+ * Reads a range of steps. A read that fails because it has too many samples for one slice is replaced by two reads,
+ * each of one half of its range. The archive's directory tells a read in advance how many archived samples it would
+ * get, so it fails before it fetches any. The samples of the warm table are counted only after they have been read.
  *
  * @param read must throw {@link SelectLimitError} for more than `mostSamples`
- * @param stepMs undefined for samples as stored, which are read at once
+ * @param stepMs undefined for samples as stored, which are read in one slice
  * @returns the results in order of time
  * @throws {SelectLimitError} when a single step has more samples than {@link DEFAULT_LIMITS}, or the range takes more
  *   than {@link MAX_READS}

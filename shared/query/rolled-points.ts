@@ -11,7 +11,10 @@ import { firstFrom, type RequestedGrains, type RollupUse, type SampleColumns } f
 /** Points of a series, ascending. Series whose grains have the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;
 
-/** The columns that a use always needs, and those that it also needs if a sample is at the very start of a grain. */
+/**
+ * For each use of a rollup: the columns that it always needs, and those that it also needs if a sample is at the very
+ * start of a grain.
+ */
 const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atStart: RolledColumn[]]>> = {
   count: [[], []],
   sum: [['sum'], ['first']],
@@ -26,7 +29,7 @@ const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atSt
   increase: [['first', 'last', 'resets'], ['toRest']],
 };
 
-/** Returns a function that selects the columns to read, by the times of a series' grains. */
+/** Returns a function that selects which columns to read. The function gets the times of a series' grains. */
 export function columnsFor({ use, edges }: RequestedGrains): (times: GrainTimes) => readonly RolledColumn[] {
   const [always, atStart] = COLUMNS[use];
   const all = [...always, ...atStart];
@@ -80,10 +83,10 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
   return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
-/** Uses whose points include the first sample of each range. */
+/** The uses that need the first sample of each range. Their points include it. */
 const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
-/** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
+/** Returns the starts of the days that must be read as samples, because a grain of a series gives no exact point. */
 function unprovenDays(
   objects: readonly RolledObject[],
   { use, edges, grainMs }: RequestedGrains,
@@ -120,9 +123,9 @@ function unprovenDays(
 }
 
 /**
- * Kinds of points. A kind is named after the sample from which a point takes its time. If a grain has a
- * sample at its very start, that sample has a point of its own, and the grain's other samples are its rest. If not, the
- * rest is the whole grain.
+ * Kinds of points. The name of a kind says which sample of the grain gives the point its time. A sample at the very
+ * start of a grain gets a point of its own. The grain's other samples are its rest, which gets other points. If no
+ * sample is at the start, the rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
@@ -265,8 +268,8 @@ function joinResets(parts: readonly Part[], length: number): Float64Array {
 const lastValue: LastOf = ({ last }, grain) => last![grain]!;
 
 /**
- * Functions that return the value of a point for the rest of a grain: all of the grain's samples except one at its very
- * start. Without such a sample, the rest is the whole grain.
+ * For each use, a function that returns the value of a point that stands for the rest of a grain: all of its samples
+ * except one at its very start. Without such a sample, the rest is the whole grain.
  */
 const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   first: lastValue,
@@ -287,16 +290,20 @@ const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   },
 };
 
-/** Returns the value of the second sample of a grain whose first one is at its very start. */
+/** Returns the value of the second sample of a grain that has a sample at its very start. */
 function secondOf({ first, toRest }: Columns, grain: number): number {
   return first![grain]! + (toRest?.[grain] ?? 0);
 }
 
-/** Returns the resets among the samples after the first one of a grain's rest. */
+/**
+ * Returns the sum of the resets after the first sample of a grain's rest. A reset is the value before a fall of a
+ * counter.
+ */
 function restResets(columns: Columns, grain: number, hasStart: boolean): number {
   const resets = columns.resets?.[grain] ?? 0;
   if (Number.isNaN(resets)) return 0;
-  // A fall from the sample at the grain's start belongs to the rest's first sample.
+  // If the counter fell between the sample at the grain's start and the next one, leave that reset out: it is not after
+  // the rest's first sample.
   const start = columns.first![grain]!;
   return hasStart && secondOf(columns, grain) < start ? resets - start : resets;
 }

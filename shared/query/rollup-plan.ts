@@ -35,17 +35,17 @@ export interface RollupPlan extends RequestedRollup {
 }
 
 /**
- * Plans which archived days a read takes from rollups. A day's rollup is used if
+ * Plans which archived days a read takes from rollups. It uses the rollup of a day if all of this is true:
  *
- * - the manifest names exactly the archived state from which the rollup was made, and the day is not open,
- * - no other tier may have samples of the day,
- * - all deletions of the series that overlap the day have been applied to the rollup,
- * - the part of the day that the read wants begins and ends at edges of grains. With exact ranges, `(start, end]`, it
- *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range before,
- * - no series can be in two groups because the source's split changed on that day,
- * - no group of the series was excluded.
+ * - The manifest names exactly the archived state from which the rollup was made, and the day is not open.
+ * - No other tier may have samples of the day.
+ * - All deletions of the series that overlap the day have been applied to the rollup.
+ * - The part of the day that the read wants begins and ends at edges of grains. With exact ranges, `(start, end]`, it
+ *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range before.
+ * - No wanted series is in two groups because the source was split into another number of groups on that day.
+ * - The rollup excludes none of the groups that may have the series.
  *
- * All other days are read as samples.
+ * The read takes all other days from samples.
  */
 export function planRollups(facts: RollupFacts): {
   readonly rollups: readonly RollupPlan[];
@@ -95,7 +95,7 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 }
 
 /**
- * Whether a rollup gives exactly the samples of a day from `fromMs` to `toMs`, the part that the read wants.
+ * Tells whether a rollup stands for exactly the samples of a day from `fromMs` to `toMs`, the part that the read wants.
  */
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
@@ -123,7 +123,10 @@ function exactness(
   };
 }
 
-/** Returns the starts of the days on which groups of different splits have grains. */
+/**
+ * Returns the starts of the days that have grains in groups of different splits. A split is a division of the source
+ * into some number of groups.
+ */
 function daysOfSeveralSplits({ groups }: RolledSource, requested: readonly GroupId[]): ReadonlySet<number> {
   const bySplit = Map.groupBy(
     groups.filter(({ group }) => requested.includes(group)),

@@ -45,8 +45,8 @@ function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<numb
 }
 
 /**
- * Returns the minimum number of samples that blocks have after a merge. If blocks overlap in time, they may have the
- * same samples, so only the largest block counts.
+ * Returns a lower bound of the number of samples that blocks have after a merge. Blocks that overlap in time may hold
+ * the same samples, so only the largest of them counts.
  */
 export function leastSamples(blocks: readonly Block[]): number {
   const inOrder = blocks

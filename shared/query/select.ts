@@ -58,13 +58,16 @@ export interface Selected extends Omit<Reading, 'block' | 'points'> {
 
 interface MatchedSource extends FoundSource, Pick<SourceSeries, 'source' | 'series'> {}
 
-/** The sources that were found, and the labels that the registry adds for their hosts. */
+/** The sources whose series a selection found, and the labels that the registry adds for their hosts. */
 interface Found {
   readonly sources: readonly MatchedSource[];
   readonly joined: JoinedLabels;
 }
 
-/** One shared array, because reads of a source compare their deletions by identity. */
+/**
+ * One array shared by all reads of sources without deletions: reads are combined only if their lists of deletions are
+ * the same object.
+ */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
 /**
@@ -131,8 +134,8 @@ export class Querier {
   /** Returns the tenant's index for browsing the series in a range: see browse.ts. */
   async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
     const changes = this.listedChanges().then(({ index }) => index);
-    // Ignore a failure here: TenantIndexes awaits this only for periods that it has read before, and reports
-    // the failure then.
+    // The promise may reject before anyone awaits it; do not let Node report that as unhandled. TenantIndexes awaits it
+    // only for periods that it has read before, and reports the failure then.
     changes.catch(() => {});
     const [indexed, joined] = await Promise.all([
       this.dependencies.indexes.of(this.tenant.id, range, changes),

@@ -39,7 +39,11 @@ export class SelectionCache {
     ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
   );
 
-  /** @throws {SelectLimitError} */
+  /**
+   * Returns the series that the matchers select.
+   *
+   * @throws {SelectLimitError}
+   */
   of(
     tenantId: Id,
     view: VersionedView,

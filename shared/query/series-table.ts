@@ -65,8 +65,7 @@ export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
 }
 
 /**
- * Merges ascending lists of times. Removes equal lists first, since most series have
- * the same times.
+ * Merges ascending lists of times. Most series have the same times, so lists equal to another one are removed first.
  */
 function mergeTimes(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
   const distinct: ArrayLike<number>[] = [];

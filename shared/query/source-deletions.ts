@@ -10,7 +10,7 @@ const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface CachedDeletions {
-  /** Number of deletions put so far, according to the list of changes, before the cached deletions were read. */
+  /** Number of deletions of the source in the list of changes, before the cached deletions were read. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }

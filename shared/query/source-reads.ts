@@ -62,8 +62,8 @@ export class SourceReads {
   ) {}
 
   /**
-   * Reads series of different sources: see {@link readSource}. Combined reads share a result. Only the
-   * first read's `tiers` has figures, so that sums count the figures once.
+   * Reads series of different sources: see {@link readSource}. Combined reads share a result. Only the first of them
+   * reports `tiers`, so that a sum over all reads counts each request once.
    *
    * @throws {SelectLimitError}
    */
@@ -84,7 +84,8 @@ export class SourceReads {
         const expected = [new ExpectedSamples(budget, matchers, wanted)];
         return { ...whereabouts(), sourceId, wanted, range, deletions, beyondHot, grains, expected };
       });
-      // Do not combine reads of rollups: their points are stored by column, and cannot be picked by series.
+      // Do not combine reads that use rollups: their points are stored by column, and a single series cannot be picked
+      // from them.
       const reading =
         grains === undefined
           ? await this.together.add(
@@ -141,7 +142,8 @@ export class SourceReads {
     );
     return same.map(async (each, i) => {
       const { block, tiers, ...whole } = await reading.catch((error: unknown) => {
-        // If every budget is exceeded, the read fails with the error of one query. Give each query its own error.
+        // A combined read fails only if every query has exceeded its budget, and its error is that of one query. Throw
+        // the error of this query instead.
         each.expected[0]!.budget.check();
         throw error;
       });

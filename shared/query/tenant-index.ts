@@ -30,12 +30,15 @@ const PARALLEL = 32;
  */
 const PERIODS_AT_ONCE = 8;
 /**
- * Age at which a period is read again, ms. Past periods may become older, because they change only if late samples
- * arrive.
+ * After this time, a period is read again, ms. For a past period it is {@link PAST_FRESH_MS}, because only late samples
+ * change a past period.
  */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
-/** Additional age for each entry of the period: ten seconds for 10,000 sources. */
+/**
+ * Minimum time between two reads of a period for each of its entries, ms. A period of 10,000 sources is read every ten
+ * seconds at most.
+ */
 const FRESH_MS_PER_ENTRY = 1;
 /** Age up to which a period counts as unchanged if the list of changes shows no change, ms. */
 const UNCHANGED_MS = 300_000;
@@ -53,7 +56,7 @@ interface PeriodLayouts {
 
 interface TenantIndex {
   readonly index: SeriesIndex;
-  /** The result for the last range, and the layouts from which it was made. */
+  /** The view that was made for the last range, and the layouts of that range. */
   last:
     | {
         readonly layouts: readonly (readonly number[])[];
@@ -67,9 +70,9 @@ interface TenantIndex {
 }
 
 /**
- * Each tenant's series in memory, by period. A period is read when it is first needed, and again when it is too old,
- * unless the list of changes shows that it has not changed. Periods with more entries may become older. Known layouts
- * are not read again.
+ * Caches each tenant's index of series, by period. A period is read when a query first needs it. It is read again when
+ * the copy is too old, unless the list of changes shows that the tenant's index has not changed. The more entries a
+ * period has, the older its copy may become. Layouts that are in the cache are not read again.
  */
 export class TenantIndexes {
   private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
@@ -118,7 +121,8 @@ export class TenantIndexes {
         `the series index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
       );
     }
-    // Put the index into the cache again, because its size may have changed.
+    // Put the index into the cache again: the cache measures an entry's size only when it is put, and the index may
+    // have grown.
     this.tenants.set(tenantId, tenant);
     const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
@@ -171,7 +175,8 @@ export class TenantIndexes {
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
-    // Skip layouts that are still being written. The next read of the period finds them.
+    // Skip an entry if its shape could not be read, because the layout is still being written. The next read of the
+    // period finds it.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));

@@ -31,14 +31,17 @@ export class TierSamples implements SampleStore {
     private readonly nowMs: number,
     private budget: ReadBudget,
     /**
-     * Advice for a query that reads too many samples. It is appended to the error message, and begins with a semicolon.
+     * Text for the error message of a query that reads too many samples. It is appended to the message, and begins with
+     * a semicolon.
      */
     private readonly advice = '',
   ) {}
 
   private lastReadMs = 0;
 
-  /** Returns when the last read ended, or `startedMs` if nothing was read. Both are `performance` times. */
+  /**
+   * Returns when the last read ended, or `startedMs` if nothing was read. Both times come from `performance`, in ms.
+   */
   readUntilMs(startedMs: number): number {
     return Math.max(startedMs, this.lastReadMs);
   }
@@ -49,8 +52,8 @@ export class TierSamples implements SampleStore {
   }
 
   /**
-   * Stops the selections that are still being read, and lets the next ones read as many series and samples as if they
-   * were the first. The time goes on.
+   * Stops the selections that are still being read. Later selections may read as many series and samples as if nothing
+   * had been read before. The query's deadline stays the same.
    */
   release(): void {
     this.budget.stop(new Error('the query no longer needs these samples'));

@@ -11,8 +11,8 @@ export interface TierPlaces {
   /** Number of samples of the series in the range. */
   readonly samples: number;
   /**
-   * Size of the places in bytes, multiplied by the series' share of the samples in them. For memory, it is the size of
-   * the keys.
+   * Size of the samples in bytes: the size of the key, item or byte range that holds them, multiplied by the series'
+   * share of the samples in it.
    */
   readonly bytes: number;
   readonly bytesPerSample: number;

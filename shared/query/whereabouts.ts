@@ -19,9 +19,9 @@ export interface HomeGroups {
   readonly picks?: Selection['picks'];
 }
 
-/** The places and the time from which samples of a source's wanted series may be stored. */
+/** Where and from which time on the store may have samples of a source's wanted series. */
 export interface Whereabouts {
-  /** At least one; nearly always exactly one. */
+  /** The homes of the source: at least one, nearly always exactly one. */
   readonly homes: readonly HomeGroups[];
   /** Every window length with which the samples were written, ms, ascending. */
   readonly windowLengthsMs: readonly number[];
@@ -30,8 +30,8 @@ export interface Whereabouts {
 }
 
 /**
- * Finds where the matching series of one source are stored. Uses the index. It lacks none of the groups and windows,
- * because the entry for a group and window is written before the first sample.
+ * Finds in the index where the matching series of one source are stored. The index names every group and window length
+ * that has samples, because the ingester writes an index entry before it appends the first sample of a group.
  *
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
@@ -82,11 +82,11 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
   return [...new Set(lengthsMs)].sort((a, b) => a - b);
 }
 
-/** Finds where a source's series are stored. Uses the catalogue. */
+/** Finds in the catalogue where a source's series are stored. */
 export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
-  // May lack the layouts of chunks that the archiver merged, which need not be in the catalogue.
+  // The map may lack layouts that the archiver made when it merged chunks: those need not be in the catalogue.
   const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
   const homes = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
   return { homes, windowLengthsMs, firstMs };

@@ -15,7 +15,7 @@ export interface WarmDay extends WantedWindows {
   readonly day: Day;
   /**
    * Number of times that flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
-   * if the announcements were not counted. Then no cached items are used.
+   * if nobody counted them; then the read uses no cached items.
    */
   readonly announcements: number | undefined;
 }
@@ -45,7 +45,7 @@ export async function readWarm(
       block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
     const keyOf = ({ revision }: WarmItem) => `${revision} ${wanted.id}`;
     const known = items.map((item) => warm.cache.picked.get(keyOf(item)));
-    // Return without `mapLimited`, whose queue would take longer than looking up the cached chunks.
+    // Return without `mapLimited`: its queue would take longer than looking up the cached chunks.
     if (known.every((picked) => picked !== undefined))
       return known.map((picked, i) => located(items[i]!, picked));
     return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
@@ -70,9 +70,9 @@ async function itemsOf(
     announcements === undefined ? undefined : cache.items(ref, day, group, fromMs, toMs, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // A later read can use the items again only if this read knows how many announcements of the day they include. The
-  // number is unknown for a day that this instance has never read. In that case, cache an empty list, so that the next
-  // read asks for the number of announcements first.
+  // The cache can serve a later read only if it knows how many announcements of the day these items include. For a day
+  // that this instance has never read, the number is unknown. Then cache an empty list, so that the next read first
+  // asks for the number.
   cache.put(ref, day, group, {
     announcements,
     fromMs,

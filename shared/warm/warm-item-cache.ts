@@ -8,8 +8,8 @@ import type { WarmItem } from './warm-tier';
 /** The warm items of a group's day that a reader has cached. */
 interface CachedItems {
   /**
-   * Number of times that flushes had announced the day, counted before the table was read. Undefined if unknown. Then
-   * the entry has no items, and only records that the day was read.
+   * Number of times that flushes had announced the day, counted before the table was read. If undefined, the entry has
+   * no items, and only records that this instance has read the day.
    */
   readonly announcements: number | undefined;
   /** The entry has the items of the windows that begin in `[fromMs, toMs)`. */
@@ -56,8 +56,8 @@ export class WarmItemCache {
   /**
    * Returns the cached items of the windows that begin in `[fromMs, toMs)`; undefined if the cache lacks some of them.
    *
-   * @param announcements number of times that flushes had announced the day, counted after memory was read. If
-   *   undefined, the number does not matter
+   * @param announcements number of times that flushes had announced the day, counted after memory was read. Items that
+   *   were cached at another number are not returned. If undefined, items are returned whatever their number
    */
   items(
     ref: PartitionRef,
