@@ -25,7 +25,7 @@ import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import { grainWithin } from '../../shared/promql/resolution';
 import { syntaxJson } from '../../shared/promql/syntax-json';
-import { compareBytes, compareLabels } from '../../shared/promql/vectors';
+import { compareBytes, compareLabelBytes } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
 import { explain } from '../../shared/query/explain';
 import type { IndexView } from '../../shared/query/find-series';
@@ -162,7 +162,7 @@ async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
   return browseView(tenant, query, (view) => {
-    const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabels);
+    const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabelBytes);
     const { kept, warnings } = truncate(found, query.limit);
     return prometheusResponse(`[${kept.map(metricJson).join(',')}]`, { warnings });
   });

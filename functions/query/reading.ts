@@ -5,12 +5,12 @@ import { TIERS } from '../../shared/model/tier';
 import { mergeExtents } from '../../shared/query/extents';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange, stepGrains } from '../../shared/query/plan';
-import { seriesOf } from '../../shared/query/point-joiner';
+import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { readSeries, type SeriesToRead } from '../../shared/query/read-series';
 import type { Selected } from '../../shared/query/select';
-import { MAX_SAMPLES } from '../../shared/query/series-table';
+import { MAX_RESPONSE_SAMPLES } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, governor, retentionMs } from './stores';
 
@@ -57,20 +57,20 @@ export function requireFewSteps(
  */
 export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, firstMs: number): void {
   const minutes = Math.max(0, toMs - Math.max(fromMs, firstMs)) / 60_000;
-  if (series * minutes > MAX_SAMPLES)
+  if (series * minutes > MAX_RESPONSE_SAMPLES)
     throw new HttpError(
       400,
       `name: ${series} metrics over ${Math.ceil(minutes / 1440)} days are ${Math.ceil(series * minutes)} samples at one a minute, ` +
-        `and at most ${MAX_SAMPLES} can be read as stored; set step=3600, or ask for fewer names or a shorter range`,
+        `and at most ${MAX_RESPONSE_SAMPLES} can be read as stored; set step=3600, or ask for fewer names or a shorter range`,
     );
 }
 
 /** Limits the number of samples of one metric, before the response is written. @throws {HttpError} 400 */
 export function requireSendable(samples: number): void {
-  if (samples > MAX_SAMPLES)
+  if (samples > MAX_RESPONSE_SAMPLES)
     throw new HttpError(
       400,
-      `from, to: the metric has ${samples} samples in this range, and at most ${MAX_SAMPLES} can be read as stored; set step, or ask for a shorter range`,
+      `from, to: the metric has ${samples} samples in this range, and at most ${MAX_RESPONSE_SAMPLES} can be read as stored; set step, or ask for a shorter range`,
     );
 }
 
@@ -134,7 +134,7 @@ export function readShown<Shown>(
       budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),
     });
     const { tiers, missingSinceMs, rolledDays } = found;
-    return { shown: show(seriesOf(found, grains)), tiers, missingSinceMs, rolledDays };
+    return { shown: show(sampleColumnsOf(found, grains)), tiers, missingSinceMs, rolledDays };
   };
   return readInSlices(read, range, stepMs);
 }

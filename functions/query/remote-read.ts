@@ -5,7 +5,7 @@ import { InvalidPatternError } from '../../shared/model/value-pattern';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { count } from '../../shared/platform/function-metrics';
 import type { SampleColumns } from '../../shared/promql/store';
-import { compareLabels } from '../../shared/promql/vectors';
+import { compareLabelBytes } from '../../shared/promql/vectors';
 import {
   decodeReadRequest,
   encodeChunks,
@@ -39,7 +39,7 @@ export async function remoteRead(
     if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
     return series
       .filter(({ timestamps }) => timestamps.length > 0)
-      .sort((a, b) => compareLabels(a.labels, b.labels));
+      .sort((a, b) => compareLabelBytes(a.labels, b.labels));
   });
   count('query', { Reads: queries.length, SamplesRead: sampleCount(results) });
   if (acceptsChunks)

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { type SilenceTest, silenceTest } from '../../shared/alerting/delivery/silences';
 import type { Alert } from '../../shared/alerting/rules/alert-state';
 import { conditionOf } from '../../shared/alerting/rules/condition';
-import { nameOf } from '../../shared/alerting/rules/evaluate-rule';
+import { ruleNameOf } from '../../shared/alerting/rules/evaluate-rule';
 import type { Rule } from '../../shared/alerting/rules/rule-document';
 import { ruleGroupOf } from '../../shared/alerting/rules/rule-document';
 import { formatFloat } from '../../shared/alerting/rules/template/format';
@@ -109,7 +109,7 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
   });
   return (rule, view) =>
     (type === undefined || type === 'all' || rule.kind === type) &&
-    (names === undefined || names.includes(nameOf(rule))) &&
+    (names === undefined || names.includes(ruleNameOf(rule))) &&
     (tests === undefined || tests.some((test) => test(rule.labels))) &&
     (state === undefined || view.state === state) &&
     (health === undefined || view.health === health);
@@ -159,7 +159,7 @@ function ruleView(
 ) {
   const isNew = durationMs === undefined;
   const common = {
-    name: nameOf(rule),
+    name: ruleNameOf(rule),
     query: rule.expr,
     labels: Object.fromEntries(ownLabels(rule, ofGroup)),
     health: isNew ? 'unknown' : lastError === undefined ? 'ok' : 'err',

@@ -1,4 +1,4 @@
-import { MAX_SERIES } from '../../shared/http/contract/series';
+import { MAX_PAGE_SERIES } from '../../shared/http/contract/series';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
 import { SelectLimitError } from '../../shared/query/find-series';
@@ -7,7 +7,13 @@ import { dependencies } from './stores';
 
 export const seriesHandlers: RouteHandlers = {
   'GET /api/v1/series': async ({ tenant, query }) => {
-    const { label: labels = [], prefix = '', perSource = MAX_SERIES, limit = MAX_SERIES, next: from } = query;
+    const {
+      label: labels = [],
+      prefix = '',
+      perSource = MAX_PAGE_SERIES,
+      limit = MAX_PAGE_SERIES,
+      next: from,
+    } = query;
     const filter = { labels, prefix, perSource };
     const listing = listSeries(dependencies, tenant.id, filter, limit, from);
     const { series, next } = await listing.catch((error: unknown) => {

@@ -14,7 +14,7 @@ import {
   sortedMonitors,
   updatedMonitor,
 } from '../../shared/monitors/monitor';
-import { intervalOf, taskKindOf } from '../../shared/monitors/monitor-state';
+import { monitorIntervalOf, taskKindOf } from '../../shared/monitors/monitor-state';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { downtimes, gatekeeper, monitors, requirePublicUrl, services, taskIndex } from './stores';
 
@@ -74,7 +74,7 @@ export const monitorHandlers: RouteHandlers = {
  * @param rules 1; or 0 if the monitor was removed, so that the evaluator closes its alerts
  */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
-  const intervalMs = intervalOf(monitor);
+  const intervalMs = monitorIntervalOf(monitor);
   if (intervalMs !== undefined)
     await taskIndex.put(tenant, taskKindOf(monitor), monitor.id, rules, intervalMs);
 }

@@ -3,7 +3,7 @@
  * blocks, given or returned, are in the canonical form (canonical.ts). Blocks are immutable, so a result may
  * share arrays with the arguments.
  */
-import { bitsOf, type Cells, canonicalBlock } from './canonical';
+import { bitHalvesOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
@@ -206,9 +206,9 @@ export function mergeBlocks(a: Block, b: Block): Block {
     const rows = new Uint32Array(capacity);
     const values = new Float64Array(capacity);
     const own = bearsVersions ? new Uint32Array(capacity) : undefined;
-    const bits = bitsOf(values);
-    const bitsA = bitsOf(columnA.values);
-    const bitsB = bitsOf(columnB.values);
+    const bits = bitHalvesOf(values);
+    const bitsA = bitHalvesOf(columnA.values);
+    const bitsB = bitHalvesOf(columnB.values);
     const lengthA = columnA.values.length;
     const lengthB = columnB.values.length;
     let length = 0;
@@ -288,14 +288,14 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
       hasVersions ||= column.versions !== undefined;
     }
     const values = new Float64Array(count);
-    const bits = bitsOf(values);
+    const bits = bitHalvesOf(values);
     const rows = count === rowCount ? undefined : new Uint32Array(count);
     const own = hasVersions ? new Uint32Array(count) : undefined;
     let at = 0;
     for (let b = 0; b < blocks.length; b++) {
       const column = blocks[b]!.columns[series]!;
       const { firstRow, firstVersion } = starts[b]!;
-      bits.set(bitsOf(column.values), 2 * at);
+      bits.set(bitHalvesOf(column.values), 2 * at);
       if (rows !== undefined || own !== undefined)
         for (let i = 0; i < column.values.length; i++) {
           const of = firstRow + (column.rows === undefined ? i : column.rows[i]!);
@@ -331,12 +331,12 @@ function joinRows(blocks: readonly Block[], rowCount: number): Block {
     let count = 0;
     for (const block of blocks) count += block.columns[series]!.values.length;
     const values = new Float64Array(count);
-    const bits = bitsOf(values);
+    const bits = bitHalvesOf(values);
     const rows = count === rowCount ? undefined : new Uint32Array(count);
     let at = 0;
     for (let b = 0; b < blocks.length; b++) {
       const column = blocks[b]!.columns[series]!;
-      bits.set(bitsOf(column.values), 2 * at);
+      bits.set(bitHalvesOf(column.values), 2 * at);
       if (rows !== undefined)
         for (let i = 0; i < column.values.length; i++)
           rows[at + i] = firstRows[b]! + (column.rows === undefined ? i : column.rows[i]!);

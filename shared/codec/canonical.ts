@@ -11,7 +11,7 @@
  */
 import type { Block, Column, Version } from './model';
 
-/** A column of a {@link Draft}. A cell is one value, with its row and version. */
+/** A column of a {@link BlockDraft}. A cell is one value, with its row and version. */
 export interface Cells {
   /** The row of each value, ascending; absent if every row has a value. */
   readonly rows?: Uint32Array | undefined;
@@ -21,7 +21,7 @@ export interface Cells {
 }
 
 /** A {@link Block} under construction, which need not be canonical. */
-export interface Draft {
+export interface BlockDraft {
   readonly layout: Uint8Array;
   /** The rows: ascending and distinct, as Unix time in ms. */
   readonly timestamps: Float64Array;
@@ -33,16 +33,16 @@ export interface Draft {
 }
 
 /** Returns a view of float64 values as 32-bit halves. A JavaScript number may change the bits of a NaN. */
-export function bitsOf(values: Float64Array): Uint32Array {
+export function bitHalvesOf(values: Float64Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
 /** Returns a draft in the canonical form. The block may share arrays with the draft. */
-export function canonicalBlock(draft: Draft): Block {
+export function canonicalBlock(draft: BlockDraft): Block {
   return withUsedVersions(withRowVersions(withoutEmptyRows(draft)));
 }
 
-function withoutEmptyRows(draft: Draft): Draft {
+function withoutEmptyRows(draft: BlockDraft): BlockDraft {
   const rowCount = draft.timestamps.length;
   if (rowCount === 0 || draft.cells.some((column) => column.values.length === rowCount)) return draft;
   const used = new Uint8Array(rowCount);
@@ -74,7 +74,7 @@ function withoutEmptyRows(draft: Draft): Draft {
  * Gives each row its most frequent version. A column keeps its versions only if the version of some value differs
  * from the version of its row.
  */
-function withRowVersions(draft: Draft): Draft {
+function withRowVersions(draft: BlockDraft): BlockDraft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
   const rowVersions = frequentVersions(draft);
   const cells = draft.cells.map((column): Cells => {
@@ -98,7 +98,7 @@ function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
  * Finds the most frequent version of each row. First lays the cells out row by row, then counts one row at a time.
  * This order needs one counter for each version, instead of one for each version in each row.
  */
-function frequentVersions(draft: Draft): Uint32Array {
+function frequentVersions(draft: BlockDraft): Uint32Array {
   const rowCount = draft.timestamps.length;
   const ends = new Uint32Array(rowCount);
   for (const { rows } of draft.cells) {
@@ -138,7 +138,7 @@ function frequentVersions(draft: Draft): Uint32Array {
   return result;
 }
 
-function withUsedVersions(draft: Draft): Block {
+function withUsedVersions(draft: BlockDraft): Block {
   const { layout, timestamps, versions, rowVersions, cells } = draft;
   const used = new Uint8Array(versions.length);
   // Rows count too: a row's version need not occur in any column's `versions`.

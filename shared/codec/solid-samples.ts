@@ -3,7 +3,7 @@
  * series after series. The solid form of a chunk stores samples compressed by zstd, so a chunk is never much
  * larger than its compressed samples.
  */
-import { bitsOf, type Cells } from './canonical';
+import { bitHalvesOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
 
 /** 32-bit words in a sample. */
@@ -20,7 +20,7 @@ export function writeSamples({ columns, timestamps }: Block): Uint8Array {
   }
   let at = 0;
   for (const { rows, values } of columns) {
-    const bits = bitsOf(values);
+    const bits = bitHalvesOf(values);
     for (let i = 0; i < values.length; i++) {
       const row = rows === undefined ? i : rows[i]!;
       words[at] = times[2 * row]!;
@@ -62,7 +62,7 @@ export function readSamples(
   const cells = counts.map((count): Cells => {
     const rows = new Uint32Array(count);
     const values = new Float64Array(count);
-    const bits = bitsOf(values);
+    const bits = bitHalvesOf(values);
     for (let i = 0, row = 0; i < count; i++, row++) {
       const at = start + i;
       while (row < rowCount && timestamps[row]! < times[at]!) row++;
@@ -126,7 +126,7 @@ function leastDistinct(columns: Block['columns']): number {
   seen.fill(0, 0, 1 << seenBits);
   let count = 0;
   for (const { values } of columns) {
-    const bits = bitsOf(values);
+    const bits = bitHalvesOf(values);
     for (let i = 0; i < bits.length; i += 2) {
       const hash =
         (Math.imul(bits[i]!, 0x9e3779b1) ^ Math.imul(bits[i + 1]!, 0x85ebca6b)) >>> (32 - seenBits);

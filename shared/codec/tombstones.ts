@@ -1,9 +1,9 @@
 /** Removes deleted samples from blocks. A block does not store tombstones, so callers pass them. */
-import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
+import { type BlockDraft, bitHalvesOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, mergeVersions } from './lazy-versions';
 import type { Block, Tombstone } from './model';
 
-/** A tombstone. `version` is the index of its version in a {@link Draft}'s versions. */
+/** A tombstone. `version` is the index of its version in a {@link BlockDraft}'s versions. */
 interface TombstoneRange extends Omit<Tombstone, 'version'> {
   readonly version: number;
 }
@@ -24,7 +24,7 @@ export function applyTombstones(block: Block, all: readonly Tombstone[]): Block 
   const arrived = distinctVersions(tombstones.map(({ version }) => version));
   const { versions, fromA, fromB } = mergeVersions(block.versions, arrived.versions);
   const renumber = (version: number): number => fromA[version]!;
-  const draft: Draft = {
+  const draft: BlockDraft = {
     layout: block.layout,
     timestamps: block.timestamps,
     versions,
@@ -97,7 +97,7 @@ function paintRanges(series: number, list: TombstoneRange[], result: TombstoneRa
  *
  * @param ranges result of {@link disjointRanges}
  */
-function withoutDeleted(draft: Draft, ranges: readonly TombstoneRange[]): Cells[] {
+function withoutDeleted(draft: BlockDraft, ranges: readonly TombstoneRange[]): Cells[] {
   const { timestamps, rowVersions } = draft;
   const cells = draft.cells.slice();
   for (let first = 0; first < ranges.length; ) {
@@ -126,8 +126,8 @@ function withoutDeleted(draft: Draft, ranges: readonly TombstoneRange[]): Cells[
 /** Returns the cells of a column at the given indexes. */
 function pickCells(column: Cells, indexes: Uint32Array): Cells {
   const values = new Float64Array(indexes.length);
-  const from = bitsOf(column.values);
-  const to = bitsOf(values);
+  const from = bitHalvesOf(column.values);
+  const to = bitHalvesOf(values);
   for (let i = 0; i < indexes.length; i++) {
     const index = indexes[i]!;
     to[2 * i] = from[2 * index]!;

@@ -4,7 +4,7 @@
  * Halves are two sequences of integers: the upper and the lower 32 bits of each value.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
-import { bitsOf } from './canonical';
+import { bitHalvesOf } from './canonical';
 import {
   type Decimals,
   denominator,
@@ -44,7 +44,7 @@ function segmentBounds(count: number, segments: number, segment: number): [start
 }
 
 function writeSegment(writer: BitWriter, values: Float64Array): void {
-  const bits = bitsOf(values);
+  const bits = bitHalvesOf(values);
   const signedBits = new Int32Array(bits.buffer, bits.byteOffset, bits.length);
   const decimals = findDecimals(values, signedBits);
   if (decimals !== undefined && !decimals.hasUlps) {
@@ -195,7 +195,7 @@ const DICTIONARY_SIZE_BITS = 9;
  */
 export function readValues(reader: BitReader, into: Float64Array): void {
   const segments = Math.ceil(into.length / MAX_SEGMENT);
-  const bits = bitsOf(into);
+  const bits = bitHalvesOf(into);
   for (let segment = 0; segment < segments; segment++) {
     const [start, end] = segmentBounds(into.length, segments, segment);
     const form = reader.read(2);

@@ -49,7 +49,7 @@ export function encodeBlock(block: Block): EncodedBlock {
   );
   return {
     bytes: Buffer.concat(pages.filter((page) => page !== undefined)),
-    directory: encodeDirectory(
+    directory: encodePageDirectory(
       pages.map((page) => page?.length ?? 0),
       block,
     ),
@@ -61,7 +61,7 @@ export function encodeBlock(block: Block): EncodedBlock {
 }
 
 /** Encodes a directory: the number of series, the size of each series' page, the row sets, a CRC-32. */
-function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
+function encodePageDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
   const writer = new ByteWriter(256).uvarint(pageBytes.length);
   for (const bytes of pageBytes) writer.uvarint(bytes);
   writer.bytes(encodeRowSets(block));
@@ -71,7 +71,7 @@ function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array
 }
 
 /** @throws {CorruptArchiveError} */
-export function decodeDirectory(bytes: Uint8Array): PageDirectory {
+export function decodePageDirectory(bytes: Uint8Array): PageDirectory {
   const content = bytes.subarray(0, -4);
   const crc = Buffer.from(bytes.subarray(-4));
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
@@ -101,7 +101,7 @@ export class StoredBlock implements EncodedBlock {
 
   /** @throws {CorruptChunkError | CorruptArchiveError} */
   decode(): LayoutBlock {
-    const { pageBytes, rowSets } = decodeDirectory(this.directory);
+    const { pageBytes, rowSets } = decodePageDirectory(this.directory);
     let at = 0;
     const pages = pageBytes.map((length) => {
       at += length;

@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../model/bytes';
 import type { ByteRange } from './archive-format';
-import { ENCODING, type Page } from './parquet-pages';
+import { ENCODING, type EncodedPage } from './parquet-pages';
 import { binary, bool, encodeThrift, i32, i64, list, struct, type ThriftValue, text } from './thrift';
 
 /**
@@ -166,7 +166,7 @@ function encodedStruct(bytes: Uint8Array): ThriftValue {
 }
 
 /** Returns the metadata of a column at `offset` that consists of one data page, with or without a dictionary page. */
-export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn {
+export function columnOf(offset: number, pages: readonly EncodedPage[]): WrittenColumn {
   return {
     offset,
     length: pages.reduce((sum, { bytes }) => sum + bytes.length, 0),

@@ -16,7 +16,7 @@ const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
 /** A page with its header and compressed body. */
-export interface Page {
+export interface EncodedPage {
   readonly bytes: Uint8Array;
   readonly encoding: number;
   /** Size of the header and the uncompressed body, in bytes, as counted in the column's metadata. */
@@ -38,7 +38,7 @@ function compress(bytes: Uint8Array): Buffer {
  * Encodes one series' values as PLAIN or BYTE_STREAM_SPLIT, whichever compresses better. Both preserve every bit.
  * Parquet's dictionary encoding is not used: it might lose -0 and NaN payloads.
  */
-export function encodeValues(values: Float64Array): Page {
+export function encodeValues(values: Float64Array): EncodedPage {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const packed = compress(plain);
   // Of a single value, BYTE_STREAM_SPLIT makes the same bytes as PLAIN.
@@ -180,7 +180,7 @@ const MAX_EXACT = 2 ** 51;
  *
  * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */
-export function encodeTimestamps(timestamps: Float64Array, isRepeated: boolean): Page {
+export function encodeTimestamps(timestamps: Float64Array, isRepeated: boolean): EncodedPage {
   const isExact = timestamps.every((ms) => Math.abs(ms) <= MAX_EXACT);
   const pages = [
     ...(isExact ? [integerPage(deltaBinaryPacked(timestamps), timestamps, ENCODING.deltaBinaryPacked)] : []),
@@ -189,7 +189,7 @@ export function encodeTimestamps(timestamps: Float64Array, isRepeated: boolean):
   return pages.reduce((least, page) => (page.bytes.length < least.bytes.length ? page : least));
 }
 
-function integerPage(bytes: Uint8Array, { length }: Float64Array, encoding: number): Page {
+function integerPage(bytes: Uint8Array, { length }: Float64Array, encoding: number): EncodedPage {
   return dataPage(compress(bytes), bytes.length, length, encoding);
 }
 
@@ -279,7 +279,7 @@ export class TextColumn {
     return [ordered[0]!, ordered.at(-1)!];
   }
 
-  finish(): readonly [dictionary: Page, indexes: Page] {
+  finish(): readonly [dictionary: EncodedPage, indexes: EncodedPage] {
     const values = new ByteWriter(this.dictionaryBytes);
     for (const value of this.indexes.keys()) {
       const bytes = Buffer.from(value);
@@ -304,7 +304,7 @@ export class TextColumn {
    * Encodes the indexes of the values: the bit width, then the runs. A run is a length and an index. The index takes
    * as many bytes as the width needs.
    */
-  private indexPage(): Page {
+  private indexPage(): EncodedPage {
     const width = Math.max(1, 32 - Math.clz32(this.indexes.size - 1));
     const writer = new ByteWriter(64).byte(width);
     for (const { index, count } of this.runs) {
@@ -322,7 +322,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-function dataPage(body: Uint8Array, uncompressed: number, values: number, encoding: number): Page {
+function dataPage(body: Uint8Array, uncompressed: number, values: number, encoding: number): EncodedPage {
   // REQUIRED columns have no levels, so the encoding of levels does not matter; RLE is customary.
   const header = pageHeader(DATA_PAGE, body, uncompressed, {
     5: struct({ 1: i32(values), 2: i32(encoding), 3: i32(ENCODING.rle), 4: i32(ENCODING.rle) }),

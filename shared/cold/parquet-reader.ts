@@ -13,7 +13,7 @@ import {
 } from './archive-format';
 import { fetchMerged } from './merged-ranges';
 import {
-  decodeDirectory,
+  decodePageDirectory,
   decodePages,
   NO_VALUES,
   type PageDirectory,
@@ -69,7 +69,7 @@ export class ArchiveReader {
       this.object.slice(chunk.directory),
       layouts.get(chunk.layout) ?? this.layout(chunk.layout),
     ]);
-    return readSeries(this.object, chunk, decodeDirectory(directory), layout, wanted, true);
+    return readSeries(this.object, chunk, decodePageDirectory(directory), layout, wanted, true);
   }
 
   /** @throws {CorruptArchiveError} */
@@ -164,7 +164,7 @@ export async function readListed(
 ): Promise<LocatedBlock | undefined> {
   const layout =
     layouts.get(chunk.layout) ?? decodeLayout(unpackLayout(await object.slice(chunk.layoutRange)));
-  return readSeries(object, chunk, decodeDirectory(directory!), layout, wanted, withVersions);
+  return readSeries(object, chunk, decodePageDirectory(directory!), layout, wanted, withVersions);
 }
 
 /** Counts the samples that some columns of a listed chunk have in a time range, without a request. */
@@ -174,7 +174,7 @@ export function countListed(
   { fromMs, toMs }: TimeRange,
 ): number {
   if (directory === undefined) return 0;
-  const { rowSets } = decodeDirectory(directory);
+  const { rowSets } = decodePageDirectory(directory);
   const inRange = sliceBlock(rowSets.block, fromMs, toMs).columns;
   const counts = new Map(rowSets.block.columns.map((rowSet, i) => [rowSet, inRange[i]!.values.length]));
   let count = 0;

@@ -8,7 +8,7 @@ import { packLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 import type { ArchivedChunk, ByteRange, ListedChunk } from './archive-format';
 import {
-  decodeDirectory,
+  decodePageDirectory,
   encodeBlock,
   type ParquetIndex,
   type Section,
@@ -24,7 +24,7 @@ import {
   VALUE_ENCODINGS,
   type WrittenColumn,
 } from './parquet-footer';
-import { encodeTimestamps, type Page, TextColumn } from './parquet-pages';
+import { type EncodedPage, encodeTimestamps, TextColumn } from './parquet-pages';
 import { END_BYTES, encodeTrailer, PARQUET_MAGIC, pack } from './parquet-trailer';
 import type { RowSets } from './skeleton';
 
@@ -84,7 +84,7 @@ export class ArchiveWriter {
     const { layout } = block;
     const encoded = 'chunk' in block ? block : encodeBlock(block.block);
     const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
-    const { pageBytes, rowSets } = decodeDirectory(directory);
+    const { pageBytes, rowSets } = decodePageDirectory(directory);
     const range = await this.append(encoded.bytes);
     let { offset } = range;
     for (const [i, length] of pageBytes.entries()) {
@@ -191,7 +191,7 @@ class RowGroup {
       end += bytes.length;
       return { offset: end - bytes.length, length: bytes.length };
     };
-    const column = (pages: readonly Page[], bounds: WrittenColumn['bounds']): WrittenColumn => {
+    const column = (pages: readonly EncodedPage[], bounds: WrittenColumn['bounds']): WrittenColumn => {
       const { offset } = append(Buffer.concat(pages.map(({ bytes }) => bytes)));
       return { ...columnOf(offset, pages), bounds };
     };

@@ -4,7 +4,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 import { type ByteRange, CorruptArchiveError } from './archive-format';
-import type { Page } from './parquet-pages';
+import type { EncodedPage } from './parquet-pages';
 import {
   type GrainTimes,
   ROLLED_COLUMNS,
@@ -28,7 +28,7 @@ export interface ListedRollup {
    * layout's order. A column of {@link EXTRA_VALUES} has pages only for the series that have a stored value in it.
    */
   readonly offsets: Readonly<Record<RolledColumn, number>>;
-  /** The times of each series' grains, and the sizes of its pages: see {@link encodeDirectory}. */
+  /** The times of each series' grains, and the sizes of its pages: see {@link encodeGroupDirectory}. */
   readonly directory: Uint8Array;
   /** The archived states of the span's days: see {@link RolledDays}. */
   readonly days: Buffer;
@@ -60,7 +60,7 @@ export interface GroupDirectory {
   readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
 }
 
-export type SeriesPages = Readonly<Partial<Record<RolledColumn, Page>>>;
+export type SeriesPages = Readonly<Partial<Record<RolledColumn, EncodedPage>>>;
 
 export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColumn, T> {
   return Object.fromEntries(ROLLED_COLUMNS.map((name) => [name, of(name)])) as Record<RolledColumn, T>;
@@ -87,7 +87,7 @@ const MAX_TIMES_BYTES = 32 * 1024;
  *               {@link ROLLED_COLUMNS}, unless the timeline is empty
  *     uint32    CRC-32, little-endian
  */
-export function encodeDirectory(
+export function encodeGroupDirectory(
   series: readonly RolledSeries[],
   pages: readonly SeriesPages[],
   grainMs: number,
@@ -113,7 +113,7 @@ export function encodeDirectory(
   writer.hole(4).writeUInt32LE(crc);
   const directory = writer.finish();
   return hasTimes && directory.length > MAX_TIMES_BYTES
-    ? encodeDirectory(series, pages, grainMs, false)
+    ? encodeGroupDirectory(series, pages, grainMs, false)
     : directory;
 }
 
@@ -154,7 +154,7 @@ function unzigzag(value: number): number {
 }
 
 /** @throws {CorruptArchiveError} */
-export function decodeDirectory(bytes: Uint8Array): GroupDirectory {
+export function decodeGroupDirectory(bytes: Uint8Array): GroupDirectory {
   const content = bytes.subarray(0, -4);
   const crc = Buffer.from(bytes.subarray(-4));
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
@@ -214,7 +214,7 @@ function decodeChanges(reader: ByteReader, length: number): Float64Array {
 /** Returns the starts of the days in which a group has grains. */
 export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<number> {
   const days = new Set<number>();
-  for (const { starts } of new Set(decodeDirectory(directory).timelines))
+  for (const { starts } of new Set(decodeGroupDirectory(directory).timelines))
     for (const start of starts) days.add(Math.floor(start / DAY_MS) * DAY_MS);
   return days;
 }

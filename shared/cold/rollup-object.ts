@@ -9,7 +9,7 @@ import { fetchMerged } from './merged-ranges';
 import { decodeValues } from './parquet-pages';
 import { PARQUET_MAGIC, unpack } from './parquet-trailer';
 import {
-  decodeDirectory,
+  decodeGroupDirectory,
   eachColumn,
   type GroupDirectory,
   type ListedRollup,
@@ -135,7 +135,7 @@ function missingPages(
 
 function openGroup({ directory }: ListedRollup): DecodedGroup {
   return {
-    directory: decodeDirectory(directory),
+    directory: decodeGroupDirectory(directory),
     columns: eachColumn(() => new Map()),
     // An estimate; most of the memory is the sizes of the series' pages.
     bytes: 20 * directory.length,
@@ -173,7 +173,7 @@ export class OpenRollup {
     if (listed === undefined) return undefined;
     const slice = async ({ offset, length }: ByteRange) => this.bytes.subarray(offset, offset + length);
     const layout = await readLayout({ slice }, listed);
-    const { timelines, pageBytes } = decodeDirectory(listed.directory);
+    const { timelines, pageBytes } = decodeGroupDirectory(listed.directory);
     const at: Record<RolledColumn, number> = { ...listed.offsets };
     const series = timelines.map((times, i): RolledSeries => {
       const count = times.starts.length;

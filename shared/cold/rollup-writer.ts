@@ -14,12 +14,12 @@ import {
   VALUE_ENCODINGS,
   type WrittenColumn,
 } from './parquet-footer';
-import { encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
+import { type EncodedPage, encodeTimestamps, encodeValues, TextColumn } from './parquet-pages';
 import { PARQUET_MAGIC, pack } from './parquet-trailer';
 import { headerBytes, otherLabels, timestampBounds } from './parquet-writer';
 import {
   eachColumn,
-  encodeDirectory,
+  encodeGroupDirectory,
   type ListedRollup,
   type MadeGroup,
   ROLLUP_MAGIC,
@@ -60,7 +60,9 @@ export class RollupWriter {
     const { series } = made;
     const pages = series.map(({ starts, values, extras }): SeriesPages => {
       if (starts.length === 0) return {};
-      const encoded: Partial<Record<RolledColumn, Page>> = eachValue((name) => encodeValues(values[name]));
+      const encoded: Partial<Record<RolledColumn, EncodedPage>> = eachValue((name) =>
+        encodeValues(values[name]),
+      );
       for (const name of EXTRA_VALUES) {
         const stored = extras[name];
         if (stored !== undefined) encoded[name] = encodeValues(stored);
@@ -122,7 +124,7 @@ export class RollupWriter {
         counts.set(rolled.counts, at);
         at += length;
       }
-    const column = (pages: readonly Page[], bounds?: WrittenColumn['bounds']): WrittenColumn => {
+    const column = (pages: readonly EncodedPage[], bounds?: WrittenColumn['bounds']): WrittenColumn => {
       const { offset } = this.append(Buffer.concat(pages.map(({ bytes }) => bytes)));
       return { ...columnOf(offset, pages), ...(bounds && { bounds }) };
     };
@@ -140,7 +142,7 @@ export class RollupWriter {
     for (const { group, layout, series, pages, days, deletions } of added) {
       const layoutRange = this.layouts.get(layout.id) ?? this.append(packLayout(layout.bytes).packed);
       this.layouts.set(layout.id, layoutRange);
-      const directory = encodeDirectory(series, pages, this.grainMs);
+      const directory = encodeGroupDirectory(series, pages, this.grainMs);
       this.listed.push({
         group,
         layout: layout.id,

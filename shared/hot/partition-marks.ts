@@ -4,7 +4,7 @@ import { mapLimited } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
 import { NO_NODE } from './mark-script';
-import { numberOf, type ScriptedClient } from './scripts';
+import { replyNumber, type ScriptedClient } from './scripts';
 
 /** The state of a partition in memory, as its primary answers. */
 export interface PartitionState {
@@ -82,11 +82,11 @@ export class PartitionMarks {
     return {
       isMarkedHere: markedBy === here && !isExpired,
       loss: loss ?? undefined,
-      arrivedMs: numberOf(arrived),
-      lowestArrivalMs: numberOf(lowest),
+      arrivedMs: replyNumber(arrived),
+      lowestArrivalMs: replyNumber(lowest),
       markedBy: markedBy ?? undefined,
       isExpired,
-      era: numberOf(era),
+      era: replyNumber(era),
       here: here!,
       previous: previous === NO_NODE ? undefined : previous!,
     };
@@ -122,9 +122,9 @@ export class PartitionMarks {
         if (text === '?') return;
         const [oldest, due, lowest] = text.split(' ');
         surveys[call[i]!.index] = {
-          oldestMs: numberOf(oldest),
-          dueMs: numberOf(due),
-          lowestArrivalMs: numberOf(lowest),
+          oldestMs: replyNumber(oldest),
+          dueMs: replyNumber(due),
+          lowestArrivalMs: replyNumber(lowest),
         };
       });
     });

@@ -50,6 +50,6 @@ export function defineScripts(client: HotClient): ScriptedClient {
 }
 
 /** Parses a number in a script's reply; undefined for null and the empty string. */
-export function numberOf(value: string | null | undefined): number | undefined {
+export function replyNumber(value: string | null | undefined): number | undefined {
   return value === null || value === undefined || value === '' ? undefined : Number(value);
 }

@@ -1,6 +1,6 @@
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { valueText } from '../promql/numbers';
-import { compareBytes, compareLabels } from '../promql/vectors';
+import { compareBytes, compareLabelBytes } from '../promql/vectors';
 
 export interface ExposedSample {
   readonly labels: Labels;
@@ -28,7 +28,7 @@ export function exposition(samples: readonly ExposedSample[], escaping: NameEsca
     .flatMap(([name, ofName]) => [
       `# TYPE ${isLegacy(name) || escaping === 'underscores' ? nameText(name, escaping) : quote(name)} untyped`,
       ...ofName
-        .sort((a, b) => compareLabels(a.labels, b.labels))
+        .sort((a, b) => compareLabelBytes(a.labels, b.labels))
         .map((sample) => sampleText(name, sample, escaping)),
     ]);
   return lines.map((line) => `${line}\n`).join('');

@@ -20,11 +20,11 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
 
 /** Validates a query string. If a parameter that must not repeat is repeated, its first value counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
-  return parse(schema, fieldsOf(schema, query));
+  return parse(schema, queryParametersOf(schema, query));
 }
 
 /** Returns the parameters of a query that the schema knows. Repeatable parameters are arrays. */
-export function fieldsOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
+export function queryParametersOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];
     return [[name, isRepeatable(field as z.ZodType) ? query.getAll(name) : query.get(name)]];

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { HttpError } from './http';
-import { fieldsOf } from './parse';
+import { queryParametersOf } from './parse';
 
 /**
  * Validates parameters as Prometheus does: a required parameter that is absent counts as empty, and the error names
@@ -12,7 +12,7 @@ export function parsePrometheusQuery<T extends z.ZodObject>(schema: T, query: UR
   const absent = Object.keys(schema.shape)
     .filter((name) => !schema.shape[name].safeParse(undefined).success)
     .map((name) => [name, '']);
-  const result = schema.safeParse({ ...Object.fromEntries(absent), ...fieldsOf(schema, query) });
+  const result = schema.safeParse({ ...Object.fromEntries(absent), ...queryParametersOf(schema, query) });
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
   throw invalidParameter(String(path[0]), message);

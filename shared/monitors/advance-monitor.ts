@@ -10,7 +10,7 @@ import { type AlertBatch, type AlertEvent, eventOf, mayNotify } from './alert-ev
 import type { Downtime } from './downtime';
 import type { JudgedMonitor } from './judge-monitor';
 import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
-import { intervalOf, type MonitorState } from './monitor-state';
+import { type MonitorState, monitorIntervalOf } from './monitor-state';
 import { concerns } from './scope';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
@@ -65,7 +65,7 @@ export function newestTick(
   time: EvaluationTime,
   queryOffsetMs: number,
 ): number | undefined {
-  const intervalMs = intervalOf(monitor);
+  const intervalMs = monitorIntervalOf(monitor);
   if (intervalMs === undefined) return undefined;
   return dueTicks({ intervalMs, queryOffsetMs }, state?.tickMs, time).ticks.at(-1);
 }

@@ -1,6 +1,6 @@
 import {
+  alertLines,
   lineText,
-  listAlerts,
   slackText,
   subjectText,
   type TopicMessage,
@@ -22,7 +22,7 @@ export interface Origin {
  *
  * @see https://mackerel.io/docs/entry/howto/alerts/webhook
  */
-export function webhookBody(event: AlertEvent, origin: Origin): string {
+export function channelWebhookBody(event: AlertEvent, origin: Origin): string {
   const { subject, alert, atMs, kind, status, value, trigger } = event;
   const { host, service, series, type, memo, metricLabel, monitorName, operator } = subject;
   const { warning, critical, duration } = subject;
@@ -97,7 +97,7 @@ function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) 
  * Returns the body of a request to Slack. It mentions the people that the channel names for the events'
  * statuses.
  */
-export function slackBody(
+export function channelSlackBody(
   events: readonly AlertEvent[],
   mentions: ChannelOf<'slack'>['mentions'],
   origin: Origin,
@@ -108,7 +108,7 @@ export function slackBody(
     statuses.has('WARNING') && mentions?.warning,
     (statuses.has('CRITICAL') || statuses.has('UNKNOWN')) && mentions?.critical,
   ].filter((text) => typeof text === 'string' && text !== '');
-  const lines = listAlerts(events, (event) => {
+  const lines = alertLines(events, (event) => {
     const [name, host, message] = [event.subject.monitorName, hostName(event), messageOf(event)].map((text) =>
       slackText(lineText(text)),
     );
@@ -127,7 +127,7 @@ export function mailMessage(
 ): TopicMessage {
   const headOf = (event: AlertEvent) =>
     lineText(`[${event.status}] ${event.subject.monitorName}${hostName(event)}`);
-  const texts = listAlerts(events, (event) =>
+  const texts = alertLines(events, (event) =>
     [headOf(event), messageOf(event), event.subject.memo, alertUrl(origin, event)]
       .filter((line) => line !== '')
       .map(lineText)

@@ -2,7 +2,7 @@ import { DAY_MS } from '../model/duration';
 
 /** An expression of Mackerel's language for graphs and expression monitors: a call of a function. */
 export interface Expression {
-  readonly func: FunctionName;
+  readonly func: ExpressionFunction;
   readonly metrics: readonly Expression[];
   /** Other arguments: names as text, numbers as numbers, durations in ms. */
   readonly values: readonly (string | number)[];
@@ -44,7 +44,7 @@ const FUNCTIONS = {
   alias: ['metrics', 'text'],
 } as const satisfies Readonly<Record<string, readonly ArgumentKind[]>>;
 
-export type FunctionName = keyof typeof FUNCTIONS;
+export type ExpressionFunction = keyof typeof FUNCTIONS;
 
 /** Maximum length of an expression, in characters. Users write a few hundred. */
 const MAX_CHARACTERS = 10_000;
@@ -119,7 +119,7 @@ class Parser {
       throw failure(name, `unknown function ${JSON.stringify(name.text.slice(0, 50))}`);
     if (depth >= MAX_DEPTH) throw failure(name, `calls are nested more than ${MAX_DEPTH} deep`);
     if (++this.calls > MAX_CALLS) throw failure(name, `the expression has more than ${MAX_CALLS} calls`);
-    const func = name.text as FunctionName;
+    const func = name.text as ExpressionFunction;
     const kinds: readonly ArgumentKind[] = FUNCTIONS[func];
     const metrics: Expression[] = [];
     const values: (string | number)[] = [];
@@ -138,7 +138,7 @@ class Parser {
     this.take('end', 'the end of the expression');
   }
 
-  private value(func: FunctionName, kind: Exclude<ArgumentKind, 'metrics'>): string | number {
+  private value(func: ExpressionFunction, kind: Exclude<ArgumentKind, 'metrics'>): string | number {
     const token = this.peek();
     if (token.kind !== 'word' && token.kind !== 'quoted')
       throw failure(token, `${DESCRIPTIONS[kind]} of ${func} is missing`);

@@ -12,13 +12,13 @@ import { promqlOf } from './expression-promql';
 import {
   AVERAGE_RANGE_MS,
   GONE_MS,
+  type JudgedSamples,
   type Judgement,
   judgeLines,
   judgeMissing,
   judgeSamples,
   latestAverage,
   MAX_SAMPLE_AGE_MS,
-  type Samples,
   samplesWithin,
   statusOf,
   worstOf,
@@ -109,13 +109,13 @@ async function readHosts(
   name: Matcher,
   host: Matcher,
   rangeMs: number,
-): Promise<Map<string, Map<string, Samples>>> {
+): Promise<Map<string, Map<string, JudgedSamples>>> {
   const series = await selectWhole(store, [name, host], nowMs - rangeMs, nowMs);
-  const byHost = new Map<string, Map<string, Samples>>();
+  const byHost = new Map<string, Map<string, JudgedSamples>>();
   for (const { labels, ...columns } of series) {
     if (labels.some(([label]) => !HOST_SERIES.has(label))) continue;
     const [hostId, metric] = [labelValue(labels, 'host')!, labelValue(labels, METRIC_NAME)!];
-    const metrics = byHost.get(hostId) ?? new Map<string, Samples>();
+    const metrics = byHost.get(hostId) ?? new Map<string, JudgedSamples>();
     byHost.set(hostId, metrics.set(metric, columns));
   }
   return byHost;
@@ -154,7 +154,7 @@ async function judgeHosts(
     percent === undefined
       ? equals(METRIC_NAME, monitor.metric)
       : { label: METRIC_NAME, op: '=~', value: percent.names };
-  const seriesOf = (metrics: ReadonlyMap<string, Samples>): Samples[] =>
+  const seriesOf = (metrics: ReadonlyMap<string, JudgedSamples>): JudgedSamples[] =>
     percent === undefined ? [...metrics.values()] : percent.compute(metrics);
   const hosts = watchedHosts(monitor, inputs.hosts);
   if (hosts.length === 0) return new Map();
@@ -184,7 +184,7 @@ async function judgeHosts(
 function judge(
   judgements: Map<string, Judgement>,
   hostId: string,
-  series: readonly Samples[],
+  series: readonly JudgedSamples[],
   monitor: MonitorOf<'host'>,
   nowMs: number,
 ): void {
@@ -193,7 +193,7 @@ function judge(
 }
 
 /** Returns whether a series has recent samples, but too few of them for its average. */
-function isSparse(samples: Samples, duration: number, nowMs: number): boolean {
+function isSparse(samples: JudgedSamples, duration: number, nowMs: number): boolean {
   return (
     duration > 1 &&
     latestAverage(samples, 1, nowMs) !== undefined &&
@@ -209,7 +209,7 @@ async function judgeService(
   const { service, metric, duration } = monitor;
   // The registry adds the label `service` to hosts' series, so exclude these series.
   const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
-  const read = async (rangeMs: number): Promise<Samples> => {
+  const read = async (rangeMs: number): Promise<JudgedSamples> => {
     const series = await selectWhole(store, matchers, nowMs - rangeMs, nowMs);
     const own = series.find(({ labels }) => labels.length === 2);
     return own === undefined ? NO_SAMPLES : samplesWithin(own, nowMs - rangeMs, nowMs);
@@ -228,14 +228,14 @@ async function judgeService(
   return { judgements, memory: newestMs === undefined ? memory : { ...memory, newestMs } };
 }
 
-const NO_SAMPLES: Samples = { timestamps: new Float64Array(), values: new Float64Array() };
+const NO_SAMPLES: JudgedSamples = { timestamps: new Float64Array(), values: new Float64Array() };
 
 function longestMissingMs({ missingDurationWarning, missingDurationCritical }: MonitorOf<'service'>): number {
   return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
 }
 
 /** Judges a metric without thresholds: any recent sample closes the alert. */
-function presence(samples: Samples, nowMs: number): Judgement | undefined {
+function presence(samples: JudgedSamples, nowMs: number): Judgement | undefined {
   const latest = latestAverage(samples, 1, nowMs);
   return latest && { status: 'OK', ...latest };
 }

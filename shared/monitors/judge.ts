@@ -2,7 +2,7 @@ import type { SampleColumns } from '../promql/store';
 import type { AlertStatus } from './alert-record';
 
 /** Values at ascending Unix times in ms. */
-export type Samples = Pick<SampleColumns, 'timestamps' | 'values'>;
+export type JudgedSamples = Pick<SampleColumns, 'timestamps' | 'values'>;
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {
@@ -37,7 +37,11 @@ export function statusOf(value: number, { operator, warning, critical }: Thresho
 }
 
 /** Returns the samples after `afterMs` and up to `untilMs` whose values are not NaN. */
-export function samplesWithin({ timestamps, values }: Samples, afterMs: number, untilMs: number): Samples {
+export function samplesWithin(
+  { timestamps, values }: JudgedSamples,
+  afterMs: number,
+  untilMs: number,
+): JudgedSamples {
   const kept: number[] = [];
   for (let i = 0; i < timestamps.length; i++)
     if (timestamps[i]! > afterMs && timestamps[i]! <= untilMs && !Number.isNaN(values[i])) kept.push(i);
@@ -53,7 +57,7 @@ export function samplesWithin({ timestamps, values }: Samples, afterMs: number, 
  * @returns undefined when the newest sample is too old, or there are too few samples within 24 hours
  */
 export function latestAverage(
-  samples: Samples,
+  samples: JudgedSamples,
   duration: number,
   nowMs: number,
 ): { readonly sampleMs: number; readonly value: number } | undefined {
@@ -77,7 +81,7 @@ export function latestAverage(
  * @returns undefined when the samples do not suffice
  */
 export function judgeSamples(
-  samples: Samples,
+  samples: JudgedSamples,
   { duration, ...thresholds }: Thresholds & { readonly duration: number },
   nowMs: number,
 ): Judgement | undefined {

@@ -20,7 +20,7 @@ export interface MonitorState {
 }
 
 /** Returns the interval of a monitor's evaluation in ms; undefined if it is not evaluated. */
-export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {
+export function monitorIntervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {
   if (type === 'anomalyDetection') return undefined;
   return type === 'expression' ? 5 * MINUTE_MS : MINUTE_MS;
 }

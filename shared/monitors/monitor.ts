@@ -256,7 +256,7 @@ export function isOfHosts({ type }: MonitorSpec): boolean {
   return type === 'host' || type === 'connectivity';
 }
 
-export function nameOf(monitor: MonitorSpec): string {
+export function monitorNameOf(monitor: MonitorSpec): string {
   return monitor.name ?? DEFAULTS.name;
 }
 
@@ -279,7 +279,9 @@ function keepField<T extends object, K extends keyof T>(stored: T, spec: T, fiel
 
 /** Sorts monitors as lists show them: by type, then by name. */
 export function sortedMonitors<T extends MonitorSpec>(monitors: readonly T[]): T[] {
-  return [...monitors].sort((a, b) => compareBytes(a.type, b.type) || compareBytes(nameOf(a), nameOf(b)));
+  return [...monitors].sort(
+    (a, b) => compareBytes(a.type, b.type) || compareBytes(monitorNameOf(a), monitorNameOf(b)),
+  );
 }
 
 type Thresholds = { readonly warning?: number | null; readonly critical?: number | null };

@@ -1,4 +1,4 @@
-import type { Samples } from './judge';
+import type { JudgedSamples } from './judge';
 
 /** How to compute a percentage from posted metrics. */
 interface PercentMetric {
@@ -7,7 +7,7 @@ interface PercentMetric {
   /**
    * @returns the percentages; several if each is judged separately
    */
-  readonly compute: (metrics: ReadonlyMap<string, Samples>) => Samples[];
+  readonly compute: (metrics: ReadonlyMap<string, JudgedSamples>) => JudgedSamples[];
 }
 
 /**
@@ -63,9 +63,9 @@ type ValueAt = (name: string) => number | undefined;
  * @param parts returns the part and the whole at a time
  */
 function ratio(
-  metrics: ReadonlyMap<string, Samples>,
+  metrics: ReadonlyMap<string, JudgedSamples>,
   parts: (at: ValueAt) => readonly [number | undefined, number | undefined] | undefined,
-): Samples[] {
+): JudgedSamples[] {
   const byTime = new Map<number, Map<string, number>>();
   for (const [name, { timestamps, values }] of metrics)
     timestamps.forEach((ms, i) => {

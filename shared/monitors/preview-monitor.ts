@@ -9,7 +9,7 @@ import { errorText } from './evaluate-monitors';
 import { judgeMonitor, type MonitorInputs, type MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { MonitorPreview, PreviewAlert, PreviewSubject } from './monitor-preview';
-import { intervalOf } from './monitor-state';
+import { monitorIntervalOf } from './monitor-state';
 import { subjectOf } from './subject';
 import type { AlertTransition, Track } from './tracks';
 
@@ -38,7 +38,7 @@ const MAX_ALERTS = 1_000;
  *   `check` throws
  */
 export async function previewMonitor(monitor: Monitor, options: PreviewOptions): Promise<MonitorPreview> {
-  const intervalMs = intervalOf(monitor);
+  const intervalMs = monitorIntervalOf(monitor);
   if (intervalMs === undefined || monitor.type === 'external')
     throw new RefusedError(
       `monitor.type: monitors of type ${monitor.type} cannot be previewed: they do not use stored samples`,

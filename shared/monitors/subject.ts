@@ -5,7 +5,7 @@ import type { AlertSubject } from './alert-subject';
 import type { Thresholds } from './judge';
 import { judgesResponseTimes, responseThresholds } from './judge-probe';
 import { withLabelValues } from './label-values';
-import { type Monitor, nameOf } from './monitor';
+import { type Monitor, monitorNameOf } from './monitor';
 
 /** Objects of the registry that alerts refer to. */
 export interface SubjectSources {
@@ -22,7 +22,7 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
   const common = {
     type: monitor.type,
     monitorId: monitor.id,
-    monitorName: nameOf(monitor),
+    monitorName: monitorNameOf(monitor),
     memo: monitor.memo ?? '',
     services: [],
   };

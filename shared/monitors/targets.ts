@@ -6,7 +6,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';
 import type { AlertStore } from './alert-store';
 import type { Channel } from './channel';
-import { mailMessage, slackBody, webhookBody } from './channel-bodies';
+import { channelSlackBody, channelWebhookBody, mailMessage } from './channel-bodies';
 import type { NotificationGroup } from './notification-group';
 
 export interface TargetStores {
@@ -63,7 +63,7 @@ function deliveryTo(
   channel: Channel,
   events: readonly AlertEvent[],
   { post, mail }: Pick<TargetStores, 'post' | 'mail'>,
-  origin: Parameters<typeof webhookBody>[1],
+  origin: Parameters<typeof channelWebhookBody>[1],
 ): (() => Promise<void>) | undefined {
   if (channel.suspendedAt != null) return undefined;
   if ('events' in channel && channel.events != null && !channel.events.includes('alert')) return undefined;
@@ -71,11 +71,11 @@ function deliveryTo(
     case 'webhook':
       return () =>
         postEach(
-          events.map((event) => ({ url: channel.url, json: webhookBody(event, origin) })),
+          events.map((event) => ({ url: channel.url, json: channelWebhookBody(event, origin) })),
           post,
         );
     case 'slack':
-      return () => post({ url: channel.url, json: slackBody(events, channel.mentions, origin) });
+      return () => post({ url: channel.url, json: channelSlackBody(events, channel.mentions, origin) });
     case 'email': {
       const emails = channel.emails ?? [];
       if (mail === undefined || emails.length === 0) return undefined;

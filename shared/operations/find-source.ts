@@ -22,7 +22,7 @@ export interface SourceName {
 }
 
 /** A host or service that is registered or has samples. */
-export interface FoundSource {
+export interface SourceDetails {
   readonly kind: 'host' | 'service';
   /** The host's id, or the service's name. */
   readonly id: string;
@@ -46,13 +46,13 @@ export async function findSource(
   stores: SourceStores,
   tenant: Tenant,
   { host, service }: SourceName,
-): Promise<FoundSource> {
+): Promise<SourceDetails> {
   if (host !== undefined && service === undefined) return findHost(stores, tenant, host);
   if (service !== undefined && host === undefined) return findService(stores, tenant, service);
   throw new InvalidEventError('give either a host or a service');
 }
 
-async function findHost(stores: SourceStores, tenant: Tenant, text: string): Promise<FoundSource> {
+async function findHost(stores: SourceStores, tenant: Tenant, text: string): Promise<SourceDetails> {
   const registered = await stores.hosts.get(tenant.id, text);
   if (registered !== undefined) return readSource(stores, tenant, 'host', text, registered.name);
   const posted = await readSource(stores, tenant, 'host', text);
@@ -72,7 +72,7 @@ async function findHost(stores: SourceStores, tenant: Tenant, text: string): Pro
   return readSource(stores, tenant, 'host', only.id, only.name);
 }
 
-async function findService(stores: SourceStores, tenant: Tenant, name: string): Promise<FoundSource> {
+async function findService(stores: SourceStores, tenant: Tenant, name: string): Promise<SourceDetails> {
   const [registered, posted] = await Promise.all([
     stores.services.get(tenant.id, name),
     readSource(stores, tenant, 'service', name),
@@ -89,7 +89,7 @@ async function readSource(
   kind: 'host' | 'service',
   id: string,
   name?: string,
-): Promise<FoundSource> {
+): Promise<SourceDetails> {
   const labels = sourceOf[kind](id);
   const metrics = metricNames(await catalogue.source(tenant.id, sourceIdOf(tenant.id, labels)));
   return {

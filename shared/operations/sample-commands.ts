@@ -4,7 +4,7 @@ import { InvalidEventError } from '../platform/event';
 import { countSamples } from '../query/count';
 import { clampRange } from '../query/plan';
 import { type TierPlaces, where } from '../query/where';
-import { type FoundSource, findSource } from './find-source';
+import { findSource, type SourceDetails } from './find-source';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
@@ -15,7 +15,7 @@ export interface MetricCount {
 }
 
 /** A host or service that was found. */
-export type SourceDescription = Pick<FoundSource, 'kind' | 'id' | 'text'>;
+export type SourceDescription = Pick<SourceDetails, 'kind' | 'id' | 'text'>;
 
 export interface SampleCount {
   readonly source: SourceDescription;
@@ -74,11 +74,11 @@ function storesOf({ hosts, services, read }: OperatorDependencies) {
   return { hosts, services, catalogue: read.catalogue };
 }
 
-function describe({ kind, id, text }: FoundSource): SourceDescription {
+function describe({ kind, id, text }: SourceDetails): SourceDescription {
   return { kind, id, text };
 }
 
-function unknownMetric({ text, metrics }: FoundSource, name: string): InvalidEventError {
+function unknownMetric({ text, metrics }: SourceDetails, name: string): InvalidEventError {
   const known = metrics.slice(0, 5).join(', ');
   const have =
     metrics.length === 0 ? 'it has none yet' : `it has ${known}${metrics.length > 5 ? ', ...' : ''}`;

@@ -31,7 +31,7 @@ export function parseDurationMs(text: string): number | string {
  * Formats a duration as Prometheus does: `1h30m`, and `1m30s` for 90 s. Years and weeks are used only for
  * exact multiples.
  */
-export function durationText(ms: number): string {
+export function promqlDurationText(ms: number): string {
   if (ms === 0) return '0s';
   let rest = ms;
   let text = '';

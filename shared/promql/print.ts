@@ -1,5 +1,5 @@
 import { METRIC_NAME } from '../model/labels';
-import { durationText, valueText } from './numbers';
+import { promqlDurationText, valueText } from './numbers';
 import type { At, Duration, Expr, Selector, Shift } from './syntax';
 
 /** Formats an expression in one line, in Prometheus' normal form. */
@@ -113,7 +113,7 @@ function durationOf(duration: Duration, isOperand = false): string {
     case 'literal': {
       if (isOperand && duration.plain) return valueText(duration.seconds);
       const ms = Math.round(Math.abs(duration.seconds) * 1000);
-      return (duration.seconds < 0 ? '-' : '') + durationText(ms);
+      return (duration.seconds < 0 ? '-' : '') + promqlDurationText(ms);
     }
     case 'step':
     case 'range':

@@ -184,11 +184,11 @@ function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: num
   return { steps, labels: kept, values: values.subarray(0, count), present: present.subarray(0, count) };
 }
 
-/** Sorts series in the order of {@link compareLabels}. For most series, one string comparison suffices. */
+/** Sorts series in the order of {@link compareLabelBytes}. For most series, one string comparison suffices. */
 export function sortByLabels<T extends { readonly labels: Labels }>(series: readonly T[]): T[] {
   const keyed = series.map((each) => ({ each, key: sortKey(each.labels) }));
   keyed.sort((a, b) => {
-    if (a.key === undefined || b.key === undefined) return compareLabels(a.each.labels, b.each.labels);
+    if (a.key === undefined || b.key === undefined) return compareLabelBytes(a.each.labels, b.each.labels);
     return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
   });
   return keyed.map(({ each }) => each);
@@ -208,7 +208,7 @@ function sortKey(labels: Labels): string | undefined {
 }
 
 /** Compares label sets by names and values, in byte order of UTF-8. */
-export function compareLabels(a: Labels, b: Labels): number {
+export function compareLabelBytes(a: Labels, b: Labels): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
     const order = compareBytes(a[i]![0], b[i]![0]) || compareBytes(a[i]![1], b[i]![1]);
     if (order !== 0) return order;

@@ -11,7 +11,7 @@
  * - `influx/line-reader.ts` and `influx/line-heads.ts`: fields
  * - `mackerel/json.ts`: hosts
  */
-export const MAX_SAMPLES = 262_144;
+export const MAX_REQUEST_SAMPLES = 262_144;
 export const MAX_SOURCES = 10_000;
 /** Maximum number of pairs of source and time. */
 export const MAX_ROWS = 32_768;

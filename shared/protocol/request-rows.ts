@@ -1,6 +1,6 @@
 import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { MAX_LABEL_BYTES, MAX_ROWS, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
+import { MAX_LABEL_BYTES, MAX_REQUEST_SAMPLES, MAX_ROWS, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
 
 /**
  * Number of bytes that a label counts for, in addition to its name and value. They account for the memory and time that
@@ -95,7 +95,8 @@ export class RequestRows {
    */
   add(series: number, timestamp: number, low: number, high: number): boolean {
     const { dictionary } = this;
-    if (this.count === MAX_SAMPLES) return this.leaveOut(1, `more than ${MAX_SAMPLES} samples`);
+    if (this.count === MAX_REQUEST_SAMPLES)
+      return this.leaveOut(1, `more than ${MAX_REQUEST_SAMPLES} samples`);
     if (dictionary.isFirstIn(this.request, series)) {
       const labelBytes = this.labelBytesOf(series);
       if (this.labelBytes + labelBytes > MAX_LABEL_BYTES) {

@@ -8,7 +8,7 @@ import type { SourceBlock } from './select';
  *
  * @param grains the grains that the points were made from
  */
-export function seriesOf(
+export function sampleColumnsOf(
   { block, layout, joined, points }: SourceBlock,
   grains?: RequestedGrains,
 ): SampleColumns[] {

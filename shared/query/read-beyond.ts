@@ -12,7 +12,7 @@ import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
 import { type BeyondFacts, planRounds, type Requests, type Responses, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
-import { layoutsOf, partitionsOf, type ReadContext, type ReadDependencies } from './read-context';
+import { layoutLookup, partitionsOf, type ReadContext, type ReadDependencies } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
@@ -195,7 +195,7 @@ function warmBlocks(
     windowLengthsMs: read.request.windowLengthsMs,
     announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));
-  return readWarm(read.stores.warm, located, read.selection, read.request.beyondHot, layoutsOf(read));
+  return readWarm(read.stores.warm, located, read.selection, read.request.beyondHot, layoutLookup(read));
 }
 
 async function fromArchive(

@@ -121,7 +121,7 @@ export interface ReadContext {
 }
 
 /** Returns a function that looks up a layout, first among the read's layouts, then in the catalogue. */
-export function layoutsOf({ stores: { catalogue }, tenant, selection: { layouts } }: ReadContext) {
+export function layoutLookup({ stores: { catalogue }, tenant, selection: { layouts } }: ReadContext) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }

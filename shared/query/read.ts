@@ -14,7 +14,7 @@ import { IncompleteReadError } from './incomplete';
 import { readBeyond } from './read-beyond';
 import {
   contextsOf,
-  layoutsOf,
+  layoutLookup,
   partitionsOf,
   type ReadContext,
   type ReadDependencies,
@@ -97,7 +97,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const refs = partitionsOf(read.days);
   const longestWindowMs = request.windowLengthsMs.at(-1) ?? 0;
   const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
-  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
+  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
   // Nearly every partition has a mark that names its present primary and has no `loss`, so that nothing is missing.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');

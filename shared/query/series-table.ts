@@ -6,7 +6,7 @@ import { SelectLimitError } from './find-series';
  * Maximum number of stored samples in a response, and of values in a table. It bounds the memory that a response takes
  * before it is converted to text. http/http.ts bounds the size of the text.
  */
-export const MAX_SAMPLES = 2_000_000;
+export const MAX_RESPONSE_SAMPLES = 2_000_000;
 
 /** A table of series. It has a row for each time at which any series has a value, and in it a value for each series. */
 export interface SeriesTable {
@@ -20,7 +20,7 @@ export interface SeriesTable {
  * Makes a table of series for a chart.
  *
  * @param stepMs length of the steps, with one value each; undefined for samples as stored
- * @throws {SelectLimitError} when the table would have more than {@link MAX_SAMPLES} values: series whose times
+ * @throws {SelectLimitError} when the table would have more than {@link MAX_RESPONSE_SAMPLES} values: series whose times
  *   differ make a table that is many times larger than their samples
  */
 export function seriesTable(
@@ -34,10 +34,10 @@ export function seriesTable(
   );
   const times = mergeTimes(series.map(({ timestamps }) => timestamps));
   const size = times.length * series.length;
-  if (size > MAX_SAMPLES)
+  if (size > MAX_RESPONSE_SAMPLES)
     throw new SelectLimitError(
       'samples',
-      `name: ${series.length} metrics have samples at ${times.length} different times, a table of ${size} values; at most ${MAX_SAMPLES} are allowed: set step, or ask for fewer names or a shorter range`,
+      `name: ${series.length} metrics have samples at ${times.length} different times, a table of ${size} values; at most ${MAX_RESPONSE_SAMPLES} are allowed: set step, or ask for fewer names or a shorter range`,
     );
   return {
     times,

@@ -6,7 +6,7 @@ import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';
 import { clampRange } from './plan';
-import { seriesOf } from './point-joiner';
+import { sampleColumnsOf } from './point-joiner';
 import type { ReadBudget } from './read-budget';
 import type { Querier, Selected } from './select';
 
@@ -100,7 +100,7 @@ export class TierSamples implements SampleStore {
       }
       return {
         series: blocks
-          .flatMap((block) => seriesOf(block, grains))
+          .flatMap((block) => sampleColumnsOf(block, grains))
           .filter(({ timestamps }) => timestamps.length > 0),
         // Add a warning: a partial response must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],

@@ -174,7 +174,7 @@ export const dashboardSpec = z.object({
 
 export type DashboardSpec = z.output<typeof dashboardSpec>;
 export type Widget = NonNullable<DashboardSpec['widgets']>[number];
-export type Layout = Widget['layout'];
+export type WidgetLayout = Widget['layout'];
 export type Variable = NonNullable<DashboardSpec['variables']>[number];
 export type WidgetGraph = Extract<Widget, { type: 'graph' }>['graph'];
 export type WidgetMetric = Extract<Widget, { type: 'value' }>['metric'];

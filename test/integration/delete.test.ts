@@ -15,7 +15,7 @@ import {
   tenantIdOf,
 } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { seriesOf as pointsOf } from '../../shared/query/point-joiner';
+import { sampleColumnsOf as pointsOf } from '../../shared/query/point-joiner';
 import { readSeries } from '../../shared/query/read-series';
 import { Querier } from '../../shared/query/select';
 import { TenantIndexes } from '../../shared/query/tenant-index';

@@ -18,7 +18,7 @@ import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { stepGrains } from '../../shared/query/plan';
-import { seriesOf } from '../../shared/query/point-joiner';
+import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
@@ -227,7 +227,9 @@ describe('rollups', () => {
       const found = await readSeries(reader, tenant, { source, series, known }, rangeOf({ stepMs, days }), {
         grains,
       });
-      const answers = seriesOf(found, grains).map((samples) => shown(downsample(samples, stepMs, aggregate)));
+      const answers = sampleColumnsOf(found, grains).map((samples) =>
+        shown(downsample(samples, stepMs, aggregate)),
+      );
       const { rolledDays } = found;
       return { answers, rolledDays };
     }

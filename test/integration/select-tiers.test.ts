@@ -14,7 +14,7 @@ import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Lifetimes } from '../../shared/operations/lifetimes';
 import { parseSettings } from '../../shared/platform/settings';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
-import { seriesOf } from '../../shared/query/point-joiner';
+import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { readSeries } from '../../shared/query/read-series';
 import { Querier } from '../../shared/query/select';
@@ -175,7 +175,7 @@ describe('samples split over memory, warm table and archive', () => {
         }
         const { blocks } = read[i]!;
         const found = new Map<string, (readonly [number, number])[]>();
-        for (const { labels, timestamps, values } of blocks.flatMap((block) => seriesOf(block))) {
+        for (const { labels, timestamps, values } of blocks.flatMap((block) => sampleColumnsOf(block))) {
           if (timestamps.length > 0)
             found.set(
               labelsKey(labels),

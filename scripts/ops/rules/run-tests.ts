@@ -1,12 +1,12 @@
 import type { Alert } from '../../../shared/alerting/rules/alert-state';
-import { alertNameOf, type InstantSample, nameOf } from '../../../shared/alerting/rules/evaluate-rule';
+import { alertNameOf, type InstantSample, ruleNameOf } from '../../../shared/alerting/rules/evaluate-rule';
 import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/rules/evaluate-rule-group';
 import { instantVector } from '../../../shared/alerting/rules/instant-vector';
 import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
 import { formatFloat } from '../../../shared/alerting/rules/template/format';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
-import { durationText } from '../../../shared/promql/numbers';
+import { promqlDurationText } from '../../../shared/promql/numbers';
 import type { QueryOptions } from '../../../shared/promql/query';
 import {
   hasNativeHistograms,
@@ -14,7 +14,7 @@ import {
   parseValues,
   SeriesNotationError,
 } from '../../../shared/promql/series-notation';
-import { compareLabels } from '../../../shared/promql/vectors';
+import { compareLabelBytes } from '../../../shared/promql/vectors';
 import type { AlertCase, ExprCase, RuleTest, RuleTestFile } from './test-file';
 
 /** Result of one test in a file. */
@@ -134,7 +134,7 @@ class TestRun {
         if (lastError === undefined) continue;
         this.hasRuleError = true;
         this.failures.push({
-          what: `rule: ${nameOf(ruleGroup.rules[r]!)}, time: ${durationText(tickMs)}, err: ${lastError}`,
+          what: `rule: ${ruleNameOf(ruleGroup.rules[r]!)}, time: ${promqlDurationText(tickMs)}, err: ${lastError}`,
         });
       }
     }
@@ -151,11 +151,11 @@ class TestRun {
     const got = firing.map(({ labels, annotations }: Alert) =>
       alertText(labels, labelsOf(...annotations.map(([name, value]) => [name, value] as const))),
     );
-    this.compare(`alertname: ${alertname}, time: ${durationText(evalMs)}`, want.sort(), got.sort());
+    this.compare(`alertname: ${alertname}, time: ${promqlDurationText(evalMs)}`, want.sort(), got.sort());
   }
 
   async checkExpr({ expr, evalMs, expected }: ExprCase, isFuzzy: boolean): Promise<void> {
-    const what = `expr: ${JSON.stringify(expr)}, time: ${durationText(evalMs)}`;
+    const what = `expr: ${JSON.stringify(expr)}, time: ${promqlDurationText(evalMs)}`;
     if (expected.some(({ histogram }) => histogram !== '') || this.readsNative(expr)) {
       this.unsupported.push(`${what}: native histograms are not stored`);
       return;
@@ -170,7 +170,7 @@ class TestRun {
       this.failures.push({ what: `${what}, err: ${(error as Error).message}` });
       return;
     }
-    const byLabels = (a: InstantSample, b: InstantSample) => compareLabels(a.labels, b.labels);
+    const byLabels = (a: InstantSample, b: InstantSample) => compareLabelBytes(a.labels, b.labels);
     want.sort(byLabels);
     const sorted = [...got].sort(byLabels);
     const isEqual =

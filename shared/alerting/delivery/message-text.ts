@@ -20,7 +20,7 @@ export interface TopicMessage {
 }
 
 /** Formats the first alerts, and adds the number of the remaining ones. */
-export function listAlerts<T>(alerts: readonly T[], format: (alert: T) => string): string[] {
+export function alertLines<T>(alerts: readonly T[], format: (alert: T) => string): string[] {
   const rest = alerts.length - MAX_LISTED;
   return [...alerts.slice(0, MAX_LISTED).map(format), ...(rest > 0 ? [`and ${rest} more`] : [])];
 }

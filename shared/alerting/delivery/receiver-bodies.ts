@@ -3,7 +3,7 @@ import { slicesOf } from '../../model/slices';
 import { type Alert, RESOLVED_RETENTION_MS } from '../rules/alert-state';
 import type { Notification, NotificationBatch } from '../tasks/notification';
 import type { RuleGroupState } from '../tasks/rule-group-state';
-import { lineText, listAlerts, slackText, subjectText, type TopicMessage } from './message-text';
+import { alertLines, lineText, slackText, subjectText, type TopicMessage } from './message-text';
 
 /** Time after which an Alertmanager ends a firing alert that has not been reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
@@ -71,7 +71,7 @@ function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string
  *
  * @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
  */
-export function webhookBody(batch: NotificationBatch, externalUrl: string): string {
+export function receiverWebhookBody(batch: NotificationBatch, externalUrl: string): string {
   const { namespace, group, notifications, isLate, tickMs } = batch;
   const groupLabels = { namespace, group };
   const [first] = notifications;
@@ -121,9 +121,9 @@ function graphUrl(externalUrl: string, expr: string): string {
 }
 
 /** Returns the body of a request to a Slack-compatible webhook. */
-export function slackBody(batch: NotificationBatch, externalUrl: string): string {
+export function receiverSlackBody(batch: NotificationBatch, externalUrl: string): string {
   const { namespace, group, notifications } = batch;
-  const lines = listAlerts(notifications, (each) => {
+  const lines = alertLines(notifications, (each) => {
     const name = slackText(nameOf(each));
     return `• *${name}* ${slackText(detailOf(each))} <${graphUrl(externalUrl, each.expr)}|graph>`;
   });
@@ -154,7 +154,7 @@ function messageOf(batch: NotificationBatch, externalUrl: string): TopicMessage 
   const { namespace, group, notifications } = batch;
   const [first] = notifications;
   const head = `[${countsOf(notifications)}] ${nameOf(first!)} (${namespace}/${group})`;
-  const lines = listAlerts(
+  const lines = alertLines(
     notifications,
     (each) => `${nameOf(each)} ${detailOf(each)}\n${graphUrl(externalUrl, each.expr)}`,
   );
@@ -162,7 +162,7 @@ function messageOf(batch: NotificationBatch, externalUrl: string): TopicMessage 
   return {
     subject: subjectText(head),
     message: JSON.stringify({
-      default: webhookBody(batch, externalUrl),
+      default: receiverWebhookBody(batch, externalUrl),
       email,
       sms: head.slice(0, MAX_SMS),
     }),

@@ -8,7 +8,7 @@ import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
 import type { TopicMessage } from './message-text';
 import { DeliveryError, type OutsideRequest } from './post-outside';
-import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
+import { alertmanagerBodies, receiverSlackBody, receiverWebhookBody, topicMessages } from './receiver-bodies';
 import {
   channelsOf,
   notificationsFor,
@@ -366,11 +366,11 @@ async function tell(
     case 'webhook':
       return post({
         url: address,
-        json: webhookBody(batch, externalUrl),
+        json: receiverWebhookBody(batch, externalUrl),
         ...(authorization !== undefined && { authorization }),
       });
     case 'slack':
-      return post({ url: address, json: slackBody(batch, externalUrl) });
+      return post({ url: address, json: receiverSlackBody(batch, externalUrl) });
     case 'topic':
       for (const message of topicMessages(batch, externalUrl)) await publish(address, message);
   }

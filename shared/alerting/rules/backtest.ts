@@ -7,7 +7,7 @@ import type { QueryOptions } from '../../promql/query';
 import { SharedReads } from '../../promql/shared-reads';
 import { firstFrom, type SampleColumns, type SampleStore } from '../../promql/store';
 import type { Alert } from './alert-state';
-import { ALERT_SERIES, nameOf } from './evaluate-rule';
+import { ALERT_SERIES, ruleNameOf } from './evaluate-rule';
 import { evaluateRuleGroup, type RuleState, type WriteSamples } from './evaluate-rule-group';
 import { instantVector } from './instant-vector';
 import type { RuleGroup } from './rule-document';
@@ -74,7 +74,7 @@ export class BacktestLimitError extends Error {
 const MAX_TICKS = 288_000;
 const MAX_ALERTS = 10_000;
 /** Maximum number of samples that all rules together may yield. Each takes 16 bytes of memory. */
-const MAX_SAMPLES = 10_000_000;
+const MAX_BACKTEST_SAMPLES = 10_000_000;
 /** Length of the parts in which the range is read, in ms. */
 const PART_MS = DAY_MS / 12;
 
@@ -122,7 +122,7 @@ class Run {
   ) {
     this.states = ruleGroups.map(() => []);
     const rules = ruleGroups.flatMap((ruleGroup) => ruleGroup.rules);
-    const namesOf = (kind: string) => new Set(rules.filter((rule) => rule.kind === kind).map(nameOf));
+    const namesOf = (kind: string) => new Set(rules.filter((rule) => rule.kind === kind).map(ruleNameOf));
     this.recordedNames = namesOf('recording');
     this.alertNames = namesOf('alerting');
   }
@@ -204,8 +204,10 @@ class Run {
     };
     const write: WriteSamples = (samples, atMs) => {
       this.samples += samples.length;
-      if (this.samples > MAX_SAMPLES)
-        throw new BacktestLimitError(`the rules yield more than ${MAX_SAMPLES} samples over the range`);
+      if (this.samples > MAX_BACKTEST_SAMPLES)
+        throw new BacktestLimitError(
+          `the rules yield more than ${MAX_BACKTEST_SAMPLES} samples over the range`,
+        );
       for (const { labels, value } of samples) {
         this.results.add(labels, atMs, value);
         if (this.recordedNames.has(labelValue(labels, METRIC_NAME)!)) recorded.add(labels, atMs, value);
@@ -215,7 +217,7 @@ class Run {
     this.states[index] = states;
     this.ticks++;
     for (const [i, { alerts, lastError }] of states.entries()) {
-      const rule = nameOf(ruleGroup.rules[i]!);
+      const rule = ruleNameOf(ruleGroup.rules[i]!);
       if (lastError === undefined)
         for (const alert of alerts) this.note(alert, tickMs, ruleGroup.name, `${index} ${i}`);
       else

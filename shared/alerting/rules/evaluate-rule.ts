@@ -185,7 +185,7 @@ function seriesOf(labels: Labels, name: string, state?: Alert['state']): Labels 
 }
 
 /** Returns a rule's name: its alert, or the series it records. */
-export function nameOf(rule: Rule): string {
+export function ruleNameOf(rule: Rule): string {
   return rule.kind === 'recording' ? rule.record : rule.alert;
 }
 

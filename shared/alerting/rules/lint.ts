@@ -2,7 +2,7 @@ import { durationMs } from '../../promql/durations';
 import { PromqlError } from '../../promql/errors';
 import { printPromql } from '../../promql/print';
 import { childrenOf, type Expr, type Selector } from '../../promql/syntax';
-import { ALERT_SERIES, nameOf } from './evaluate-rule';
+import { ALERT_SERIES, ruleNameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-document';
 
 /** Returns warnings about parts of a rule group that are valid but most likely mistakes. */
@@ -12,9 +12,9 @@ export function lintRuleGroup(ruleGroup: RuleGroup): string[] {
   for (const [i, rule] of ruleGroup.rules.entries()) {
     const warn = (message: string) =>
       warnings.push(
-        `group ${JSON.stringify(ruleGroup.name)}, rule ${i + 1}, ${JSON.stringify(nameOf(rule))}: ${message}`,
+        `group ${JSON.stringify(ruleGroup.name)}, rule ${i + 1}, ${JSON.stringify(ruleNameOf(rule))}: ${message}`,
       );
-    const identity = JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
+    const identity = JSON.stringify([rule.kind, ruleNameOf(rule), rule.labels]);
     if (seen.has(identity)) warn('another rule of the group has the same name and labels');
     seen.add(identity);
     for (const message of lintRule(rule, ruleGroup.intervalMs)) warn(message);
@@ -63,7 +63,7 @@ export function selectorsOf(ruleGroups: readonly RuleGroup[]): Set<string> {
   const rules = ruleGroups.flatMap((ruleGroup) => ruleGroup.rules);
   const recorded = new Set([
     ...ALERT_SERIES,
-    ...rules.flatMap((rule) => (rule.kind === 'recording' ? [nameOf(rule)] : [])),
+    ...rules.flatMap((rule) => (rule.kind === 'recording' ? [ruleNameOf(rule)] : [])),
   ]);
   return new Set(
     rules

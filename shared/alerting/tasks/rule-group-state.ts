@@ -1,4 +1,4 @@
-import { nameOf } from '../rules/evaluate-rule';
+import { ruleNameOf } from '../rules/evaluate-rule';
 import { NEW_RULE_STATE, type RuleState } from '../rules/evaluate-rule-group';
 import type { Rule, RuleGroup } from '../rules/rule-document';
 import type { ReportedAlert } from './notification';
@@ -32,7 +32,7 @@ export interface RuleGroupState {
  * alerts and series.
  */
 function ruleIdentity(rule: Rule): string {
-  return JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
+  return JSON.stringify([rule.kind, ruleNameOf(rule), rule.labels]);
 }
 
 /** A rule group's previous state, matched to its present rules. */

@@ -27,9 +27,9 @@ const labels = z
   .meta({ description: 'name=value; every label of the series except __name__, in any order.' });
 
 /** Maximum number of series on one page. */
-export const MAX_SERIES = 10_000;
+export const MAX_PAGE_SERIES = 10_000;
 
-const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).optional();
+const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_PAGE_SERIES)).optional();
 
 /**
  * Position after a page of series, `sourceId.count`: the next page starts after the first `count` series of
@@ -44,7 +44,7 @@ const listQuery = z.object({
   label: labels.optional().meta({ description: 'name=value; only series that have each of these labels.' }),
   prefix: z.string().optional().meta({ description: 'Only series whose names begin with this prefix.' }),
   perSource: seriesCount.meta({ description: 'Maximum number of series per source; 1 lists the sources.' }),
-  limit: seriesCount.meta({ description: `Maximum number of series per page. Default: ${MAX_SERIES}.` }),
+  limit: seriesCount.meta({ description: `Maximum number of series per page. Default: ${MAX_PAGE_SERIES}.` }),
   next: cursor.optional().meta({ description: 'The `next` of the previous page.' }),
 });
 const metricsByLabelsQuery = metricsQuery.extend({ label: labels });

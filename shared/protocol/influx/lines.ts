@@ -1,5 +1,5 @@
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { MAX_LABEL_BYTES, MAX_LINES, MAX_SAMPLES } from '../body-bounds';
+import { MAX_LABEL_BYTES, MAX_LINES, MAX_REQUEST_SAMPLES } from '../body-bounds';
 import type { OutOfTime, Protocol } from '../protocol';
 import { RequestRows, type Row, TOO_MANY_SETS } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';
@@ -124,7 +124,7 @@ function precisionHint(line: number, timestampMs: number, precision: Precision):
  */
 function excessOf(lines: number, samples: number, labelBytes: number): string | undefined {
   if (lines > MAX_LINES) return `more than ${MAX_LINES} measurements in one request`;
-  if (samples > MAX_SAMPLES) return `more than ${MAX_SAMPLES} samples in one request`;
+  if (samples > MAX_REQUEST_SAMPLES) return `more than ${MAX_REQUEST_SAMPLES} samples in one request`;
   if (labelBytes > MAX_LABEL_BYTES)
     return `more than ${MAX_LABEL_BYTES} bytes of series names and labels in one request`;
   return undefined;

@@ -17,7 +17,7 @@ import {
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
-import { boundText, labelValue, metricName } from './translate';
+import { attributeText, boundText, metricName } from './translate';
 
 /** The points that were not stored. */
 export interface DroppedPoints {
@@ -584,7 +584,7 @@ function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
 
 function makeTarget(id: number, resource: readonly Attribute[], decode: DecodeAttributes): Target {
   const attributes = new Map(resource.map((attribute) => [attribute.name, attribute]));
-  const text = (name: string) => labelValue(attributes.get(name)?.value);
+  const text = (name: string) => attributeText(attributes.get(name)?.value);
   const [namespace, service, instance] = IDENTIFYING.map(text);
   const labels: [string, string][] = [];
   if (service) labels.push(['job', namespace ? `${namespace}/${service}` : service]);

@@ -92,7 +92,7 @@ function lookUp(table: Readonly<Record<string, string>>, unit: string): string {
 /** Returns an attribute together with the label made of it. */
 export function attributeOf(name: string, value: AttributeValue): Attribute {
   const label = labelName(name);
-  const text = labelValue(value);
+  const text = attributeText(value);
   const isLabel = text !== '' && label !== '' && label !== METRIC_NAME;
   return { name, value, label: isLabel ? [label, text] : undefined };
 }
@@ -114,7 +114,7 @@ export function integerValue(value: bigint): AttributeValue {
 }
 
 /** @returns the label's value; empty if the label is to be omitted */
-export function labelValue(value: AttributeValue): string {
+export function attributeText(value: AttributeValue): string {
   if (typeof value === 'number') return goNumber(value);
   return value === undefined ? '' : String(value);
 }

@@ -76,8 +76,8 @@ const METRIC_TYPES = [
 export type MetricType = (typeof METRIC_TYPES)[number];
 
 /** Bounds of a request. A typical batch has 2,000 samples, one per series. */
-export const MAX_SERIES = 65_536;
-export const MAX_SAMPLES = 131_072;
+export const MAX_WRITE_REQUEST_SERIES = 65_536;
+export const MAX_WRITE_REQUEST_SAMPLES = 131_072;
 const MAX_SYMBOLS = 524_288;
 /**
  * Maximum number of metadata entries that are read. Further entries are ignored, because senders resend their metadata.
@@ -103,14 +103,14 @@ class Columns {
 
   addSeries(): number {
     const index = this.seriesCount++;
-    if (index >= MAX_SERIES) throw tooMany(MAX_SERIES, 'series');
+    if (index >= MAX_WRITE_REQUEST_SERIES) throw tooMany(MAX_WRITE_REQUEST_SERIES, 'series');
     if (2 * index + 2 > this.labels.length) this.labels = grow(this.labels, Int32Array);
     return index;
   }
 
   addSample(series: number, timestamp: number, valueAt: number): void {
     const index = this.sampleCount++;
-    if (index >= MAX_SAMPLES) throw tooMany(MAX_SAMPLES, 'samples');
+    if (index >= MAX_WRITE_REQUEST_SAMPLES) throw tooMany(MAX_WRITE_REQUEST_SAMPLES, 'samples');
     if (index >= this.series.length) {
       this.series = grow(this.series, Int32Array);
       this.timestamps = grow(this.timestamps, Float64Array);
@@ -150,7 +150,8 @@ function grow<T extends Int32Array | Float64Array>(old: T, type: new (length: nu
  *
  * @throws {MalformedBytesError} when bytes are missing or have wrong wire types, or when no field belongs to
  *   this version
- * @throws {RequestTooLargeError} for more than {@link MAX_SERIES}, {@link MAX_SAMPLES} or {@link MAX_SYMBOLS}
+ * @throws {RequestTooLargeError} for more than {@link MAX_WRITE_REQUEST_SERIES}, {@link MAX_WRITE_REQUEST_SAMPLES} or
+ *   {@link MAX_SYMBOLS}
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#protobuf-message
  */
 export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersion): WriteRequest {

@@ -1,4 +1,4 @@
-import type { DashboardSpec, Layout, Widget } from '../dashboard';
+import type { DashboardSpec, Widget, WidgetLayout } from '../dashboard';
 import { COLUMNS, MAX_HEIGHT, MAX_MEMO, MAX_NAME, MAX_ROW, MAX_WIDGETS, URL_PATH } from '../dashboard-limits';
 import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
 import type { LeftOut } from './left-out';
@@ -107,7 +107,7 @@ function isDeeper(text: string, levels: number): boolean {
 
 interface Placed {
   readonly panel: Fields;
-  readonly layout: Layout;
+  readonly layout: WidgetLayout;
 }
 
 /** Height of a row's heading, in grid rows. In Grafana a row's heading has a height of 1. */
@@ -151,7 +151,7 @@ function inOrder(panels: readonly Fields[]): readonly Fields[] {
   return [...panels].sort((a, b) => topOf(a) - topOf(b) || left(a) - left(b));
 }
 
-function layoutOf(panel: Fields, shift: number): Layout {
+function layoutOf(panel: Fields, shift: number): WidgetLayout {
   const { x, w, h } = fieldsOf(panel.gridPos);
   const column = clamp(numberOf(x) ?? 0, 0, COLUMNS - 1);
   return {

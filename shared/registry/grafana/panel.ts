@@ -1,4 +1,4 @@
-import type { Layout, Widget, WidgetMetric } from '../dashboard';
+import type { Widget, WidgetLayout, WidgetMetric } from '../dashboard';
 import { MAX_MARKDOWN, MAX_TEXT } from '../dashboard-limits';
 import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
 import { type DataSources, innerQuery, type PanelQuery, queriesOf, unitedQuery } from './queries';
@@ -12,7 +12,7 @@ export interface ConvertedPanel {
 const NONE: readonly Widget[] = [];
 
 /** Converts a Grafana panel to widgets in the panel's place. */
-export function convertPanel(panel: Fields, layout: Layout, sources: DataSources): ConvertedPanel {
+export function convertPanel(panel: Fields, layout: WidgetLayout, sources: DataSources): ConvertedPanel {
   const type = textOf(panel.type);
   const title = shorten(textOf(panel.title), MAX_TEXT);
   if (type === 'text') return markdownOf(panel, title, layout);
@@ -53,7 +53,7 @@ function partsLeftOut(panel: Fields): string[] {
   ];
 }
 
-function markdownOf(panel: Fields, title: string, layout: Layout): ConvertedPanel {
+function markdownOf(panel: Fields, title: string, layout: WidgetLayout): ConvertedPanel {
   const options = fieldsOf(panel.options);
   const mode = textOf(options.mode) || textOf(panel.mode) || 'markdown';
   if (mode !== 'markdown')
@@ -68,7 +68,7 @@ function markdownOf(panel: Fields, title: string, layout: Layout): ConvertedPane
 function graphOf(
   panel: Fields,
   title: string,
-  layout: Layout,
+  layout: WidgetLayout,
   united: PanelQuery,
   isTable: boolean,
 ): ConvertedPanel {
@@ -110,7 +110,7 @@ const REDUCTIONS: Readonly<Record<string, string | undefined>> = {
 function valuesOf(
   panel: Fields,
   title: string,
-  layout: Layout,
+  layout: WidgetLayout,
   queries: readonly PanelQuery[],
 ): ConvertedPanel {
   const options = fieldsOf(panel.options);
@@ -149,7 +149,7 @@ function valuesOf(
 const MIN_VALUE_WIDTH = 2;
 const DECIMALS = 2;
 
-function columnOf({ x, y, width, height }: Layout, at: number, columns: number): Layout {
+function columnOf({ x, y, width, height }: WidgetLayout, at: number, columns: number): WidgetLayout {
   const [from, to] = [at, at + 1].map((each) => Math.floor((each * width) / columns)) as [number, number];
   return { x: x + from, y, width: to - from, height };
 }

@@ -5,7 +5,12 @@ import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/del
 import type { AlertEvent } from '../../../shared/monitors/alert-event';
 import type { AlertSubject } from '../../../shared/monitors/alert-subject';
 import type { Channel } from '../../../shared/monitors/channel';
-import { mailMessage, messageOf, slackBody, webhookBody } from '../../../shared/monitors/channel-bodies';
+import {
+  channelSlackBody,
+  channelWebhookBody,
+  mailMessage,
+  messageOf,
+} from '../../../shared/monitors/channel-bodies';
 import type { NotificationGroup } from '../../../shared/monitors/notification-group';
 import { channelsFor, type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
@@ -108,7 +113,7 @@ describe('a webhook', () => {
   const folder = join(__dirname, '../../golden/webhook');
   test.each(Object.keys(EXAMPLES))('gets of %s what the golden file has', (name) => {
     const file = join(folder, `${name}.json`);
-    const body = webhookBody(EXAMPLES[name]!, origin);
+    const body = channelWebhookBody(EXAMPLES[name]!, origin);
     if (process.env.GOLDEN === 'write' && !existsSync(file)) {
       mkdirSync(folder, { recursive: true });
       writeFileSync(file, `${body}\n`);
@@ -117,7 +122,7 @@ describe('a webhook', () => {
   });
 
   test("has the keys of Mackerel's example in their order", () => {
-    const { alert, host, ...rest } = JSON.parse(webhookBody(event(closed), origin));
+    const { alert, host, ...rest } = JSON.parse(channelWebhookBody(event(closed), origin));
     expect(Object.keys(rest)).toEqual(['orgName', 'event', 'imageUrl', 'memo', 'type', 'message']);
     expect(Object.keys(host)).toEqual(['id', 'name', 'url', 'type', 'status', 'memo', 'isRetired', 'roles']);
     expect(Object.keys(host.roles[0])).toEqual([
@@ -156,7 +161,7 @@ test.each([
 
 test('a message for Slack mentions people by the status, and escapes names', () => {
   const named = event({ subject: { ...subject, monitorName: '<a&b>' } });
-  const { text } = JSON.parse(slackBody([named], { critical: '<!here>', ok: '@nobody' }, origin));
+  const { text } = JSON.parse(channelSlackBody([named], { critical: '<!here>', ok: '@nobody' }, origin));
   expect(text).toBe(
     '<!here>\n*[CRITICAL]* *&lt;a&amp;b&gt;* app01 MetricName 2.26 &gt; 1.96 <https://api/alerts?alert=2bj...|alert>',
   );

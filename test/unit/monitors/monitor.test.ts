@@ -3,8 +3,8 @@ import { parseScope } from '../../../shared/monitors/fields';
 import {
   MONITOR_TYPES,
   type MonitorSpec,
+  monitorNameOf,
   monitorSpec,
-  nameOf,
   sortedMonitors,
   updatedMonitor,
 } from '../../../shared/monitors/monitor';
@@ -213,7 +213,7 @@ describe('an update', () => {
 test('monitors are listed by type, then by name', () => {
   const monitors = [MINIMAL.query, { ...MINIMAL.host, name: 'b' }, MINIMAL.host, MINIMAL.connectivity];
   const sorted = sortedMonitors([...monitors, { ...MINIMAL.host, name: 'B' }] as MonitorSpec[]);
-  expect(sorted.map((each) => [each.type, nameOf(each)])).toEqual([
+  expect(sorted.map((each) => [each.type, monitorNameOf(each)])).toEqual([
     ['connectivity', 'connectivity'],
     ['host', 'B'],
     ['host', 'b'],

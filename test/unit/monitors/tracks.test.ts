@@ -1,9 +1,9 @@
 import {
+  type JudgedSamples,
   type Judgement,
   judgeLines,
   judgeMissing,
   judgeSamples,
-  type Samples,
   statusOf,
   worstOf,
 } from '../../../shared/monitors/judge';
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const START_MS = 29_000_000 * MINUTE_MS;
 
 /** Points at minutes since the start; a minute without one is left out. */
-function samplesOf(values: readonly (number | undefined)[]): Samples {
+function samplesOf(values: readonly (number | undefined)[]): JudgedSamples {
   const present = values.flatMap((value, i) =>
     value === undefined ? [] : [[START_MS + i * MINUTE_MS, value] as const],
   );

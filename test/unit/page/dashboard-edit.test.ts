@@ -15,7 +15,7 @@ import {
   namesIn,
   queryText,
   shownText,
-  widgetWith as withVariables,
+  widgetWithVariables as withVariables,
 } from '../../../functions/page/browser/dashboards/variables';
 import { fieldsOf, newWidget, widgetWith } from '../../../functions/page/browser/dashboards/widget-fields';
 import type { Variable, Widget } from '../../../shared/registry/dashboard';

@@ -1,4 +1,4 @@
-import { durationText, parseDurationMs, plainText, valueText } from '../../../shared/promql/numbers';
+import { parseDurationMs, plainText, promqlDurationText, valueText } from '../../../shared/promql/numbers';
 
 test.each([
   [1, '1', '1'],
@@ -26,7 +26,7 @@ test.each([
   ['0s', 0, '0s'],
 ])('%s is a duration', (text, ms, printed) => {
   expect(parseDurationMs(text)).toBe(ms);
-  expect(durationText(ms)).toBe(printed);
+  expect(promqlDurationText(ms)).toBe(printed);
 });
 
 test.each(['', '5', 'm', '1h1h', '5m1h', '1.5h', '-5m'])('%j is no duration', (text) => {

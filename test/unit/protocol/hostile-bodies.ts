@@ -1,7 +1,10 @@
 import { ByteWriter } from '../../../shared/model/bytes';
 import { MAX_SOURCES } from '../../../shared/protocol/body-bounds';
 import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
-import { MAX_SAMPLES, MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
+import {
+  MAX_WRITE_REQUEST_SAMPLES,
+  MAX_WRITE_REQUEST_SERIES,
+} from '../../../shared/protocol/prometheus/write-request';
 
 /** The time at which the bodies are taken. Samples of this time are accepted. */
 export const HOSTILE_NOW_MS = 1_795_212_120_000;
@@ -38,7 +41,11 @@ const all = (...parts: Uint8Array[]) => Buffer.concat(parts);
  * Maximum number of series, samples and objects in one request. A body with one more is rejected before it costs
  * anything. `objects` leaves room for the metric and the resource that enclose points.
  */
-const MOST = { series: MAX_SERIES, samples: MAX_SAMPLES, objects: MAX_OBJECTS - 2 };
+const MOST = {
+  series: MAX_WRITE_REQUEST_SERIES,
+  samples: MAX_WRITE_REQUEST_SAMPLES,
+  objects: MAX_OBJECTS - 2,
+};
 
 /** Repeats what `make` returns until it has `size` bytes, or `most` of them. */
 function repeat(size: number, make: (i: number) => Uint8Array, most = Infinity): Buffer {

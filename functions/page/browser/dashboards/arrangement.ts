@@ -1,7 +1,7 @@
-import type { Layout, Widget } from '../../../../shared/registry/dashboard';
+import type { Widget, WidgetLayout } from '../../../../shared/registry/dashboard';
 import { COLUMNS, MAX_HEIGHT, MAX_ROW } from '../../../../shared/registry/dashboard-limits';
 
-export type Place = Pick<Layout, 'x' | 'y' | 'width' | 'height'>;
+export type Place = Pick<WidgetLayout, 'x' | 'y' | 'width' | 'height'>;
 
 /** Returns the nearest place within a dashboard. */
 export function within({ x, y, width, height }: Place): Place {

@@ -6,25 +6,25 @@ import { createDashboard, replaceDashboard } from '../api/dashboards';
 import type { ViewProps } from '../frame/views';
 import { formatTime } from '../view/format';
 import { placeBelow, withPlace } from './arrangement';
-import { type Draft, present, specOf, undone, withStep } from './drafts';
+import { type DashboardDraft, present, specOf, undone, withStep } from './drafts';
 import { EditedGrid } from './edited-grid';
 import { AreaField, TextField } from './fields';
 import { PHONE_PLOT, plotHeight, useIsWide } from './grid';
-import type { OpenAlerts } from './use-open-alerts';
 import { useVariables } from './use-variables';
-import { widgetWith } from './variables';
+import type { OpenAlerts } from './use-widget-alerts';
+import { widgetWithVariables } from './variables';
 import { VariablesForm } from './variables-form';
 import { newWidget } from './widget-fields';
 import { WidgetForm } from './widget-form';
 import { WidgetView } from './widgets';
 
 interface DashboardEditorProps extends ViewProps {
-  readonly draft: Draft;
+  readonly draft: DashboardDraft;
   /** The dashboard as it is stored now; undefined if somebody deleted it. */
   readonly stored: Dashboard | undefined;
   readonly openAlerts: OpenAlerts;
   /** @param draft undefined ends the edit */
-  readonly onDraft: (draft: Draft | undefined) => void;
+  readonly onDraft: (draft: DashboardDraft | undefined) => void;
   readonly onSaved: (dashboard: Dashboard) => void;
   /** Reads the dashboards again. */
   readonly onStale: () => void;
@@ -147,7 +147,7 @@ export function DashboardEditor(props: DashboardEditorProps) {
         render={(widget) => (
           <WidgetView
             {...props}
-            widget={widgetWith(widget, values)}
+            widget={widgetWithVariables(widget, values)}
             height={isWide ? plotHeight(widget.layout) : PHONE_PLOT}
             openAlerts={openAlerts}
           />

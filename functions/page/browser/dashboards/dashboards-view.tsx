@@ -15,7 +15,7 @@ import rules from './dashboards.css' with { type: 'text' };
 import { draftOf, openDraft, present, useDraft } from './drafts';
 import { ImportDashboard, NewDashboard } from './list-dialogs';
 import { OneDashboard } from './one-dashboard';
-import { useOpenAlerts } from './use-open-alerts';
+import { useWidgetAlerts } from './use-widget-alerts';
 
 // Loaded here instead of with the page's own style, so that users who only look at graphs do not load these
 // rules.
@@ -48,7 +48,7 @@ export function DashboardsView(props: ViewProps) {
     document.title = `${title ?? 'Dashboards'} · HeteroTSDB`;
   }, [title]);
   const widgets = (draft === undefined ? shown : present(draft))?.widgets ?? [];
-  const openAlerts = useOpenAlerts(
+  const openAlerts = useWidgetAlerts(
     api,
     widgets.some(({ type }) => type === 'alertStatus'),
     onSettled,

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Dashboard, DashboardSpec } from '../../../../shared/registry/dashboard';
 
 /** A dashboard that is being edited. */
-export interface Draft {
+export interface DashboardDraft {
   /** The version that the edit began with. */
   readonly base: Dashboard;
   /** The dashboard after each change, oldest first. */
@@ -12,19 +12,19 @@ export interface Draft {
 /** Maximum number of changes that can be undone. */
 const MAX_STEPS = 100;
 
-export function draftOf(base: Dashboard): Draft {
+export function draftOf(base: Dashboard): DashboardDraft {
   return { base, steps: [] };
 }
 
-export function present({ base, steps }: Draft): Dashboard {
+export function present({ base, steps }: DashboardDraft): Dashboard {
   return steps.at(-1) ?? base;
 }
 
-export function withStep(draft: Draft, dashboard: Dashboard): Draft {
+export function withStep(draft: DashboardDraft, dashboard: Dashboard): DashboardDraft {
   return { ...draft, steps: [...draft.steps, dashboard].slice(-MAX_STEPS) };
 }
 
-export function undone(draft: Draft): Draft {
+export function undone(draft: DashboardDraft): DashboardDraft {
   return { ...draft, steps: draft.steps.slice(0, -1) };
 }
 
@@ -34,20 +34,22 @@ export function specOf({ id: _, createdAt: _c, updatedAt: _u, ...spec }: Dashboa
 }
 
 /** Drafts by dashboard. They outlive the view, so a user who opens another view loses no changes. */
-const drafts = new Map<string, Draft>();
+const drafts = new Map<string, DashboardDraft>();
 
 addEventListener('beforeunload', (event) => {
   if ([...drafts.values()].some(({ steps }) => steps.length > 0)) event.preventDefault();
 });
 
-export function openDraft(draft: Draft): void {
+export function openDraft(draft: DashboardDraft): void {
   drafts.set(draft.base.id, draft);
 }
 
 /** Returns the draft of a dashboard, and a function that changes it or, without a draft, ends it. */
-export function useDraft(id: string | undefined): [Draft | undefined, (draft: Draft | undefined) => void] {
+export function useDraft(
+  id: string | undefined,
+): [DashboardDraft | undefined, (draft: DashboardDraft | undefined) => void] {
   const [, setCount] = useState(0);
-  const setDraft = (draft: Draft | undefined) => {
+  const setDraft = (draft: DashboardDraft | undefined) => {
     if (id === undefined) return;
     if (draft === undefined) drafts.delete(id);
     else drafts.set(id, draft);

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Layout } from '../../../../shared/registry/dashboard';
+import type { WidgetLayout } from '../../../../shared/registry/dashboard';
 import { COLUMNS } from '../../../../shared/registry/dashboard-limits';
 
 /** Heights of a row and of the gap between two rows, in pixels. dashboards.css has the same values. */
@@ -12,7 +12,7 @@ const MIN_PLOT = 90;
 export const PHONE_PLOT = 190;
 
 /** Returns the style of a widget in its place of the grid. */
-export function placeStyle({ x, y, width, height }: Layout) {
+export function placeStyle({ x, y, width, height }: WidgetLayout) {
   const column = Math.min(x, COLUMNS - 1);
   return {
     gridColumn: `${column + 1} / span ${Math.max(1, Math.min(width, COLUMNS - column))}`,
@@ -20,7 +20,7 @@ export function placeStyle({ x, y, width, height }: Layout) {
   };
 }
 
-export function plotHeight({ height }: Layout): number {
+export function plotHeight({ height }: WidgetLayout): number {
   return Math.max(MIN_PLOT, height * (ROW + GAP) - GAP - AROUND_PLOT);
 }
 

@@ -8,10 +8,10 @@ import { readingOrder } from './arrangement';
 import { FullScreen } from './full-screen';
 import { PHONE_PLOT, placeStyle, plotHeight, useIsWide } from './grid';
 import { DeleteDashboard } from './list-dialogs';
-import type { OpenAlerts } from './use-open-alerts';
 import { useVariables } from './use-variables';
+import type { OpenAlerts } from './use-widget-alerts';
 import { VariableBar } from './variable-bar';
-import { widgetWith } from './variables';
+import { widgetWithVariables } from './variables';
 import { WidgetView } from './widgets';
 
 interface OneDashboardProps extends ViewProps {
@@ -33,7 +33,7 @@ export function OneDashboard(props: OneDashboardProps) {
   const { choices, values, isComplete } = useVariables(props, dashboard.variables ?? NO_VARIABLES);
   const widgets = useMemo(() => {
     const all = dashboard.widgets ?? [];
-    return readingOrder(all).map((at) => widgetWith(all[at]!, values));
+    return readingOrder(all).map((at) => widgetWithVariables(all[at]!, values));
   }, [dashboard.widgets, values]);
   return (
     <div class="screen" ref={screen}>

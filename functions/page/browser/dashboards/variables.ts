@@ -86,7 +86,7 @@ function patternOf(value: string): string {
 }
 
 /** Replaces the variables in all strings of a widget. */
-export function widgetWith(widget: Widget, values: ChosenValues): Widget {
+export function widgetWithVariables(widget: Widget, values: ChosenValues): Widget {
   if (values.size === 0) return widget;
   const shown = (text: string) => shownText(text, values);
   const title = widget.title == null ? {} : { title: shown(widget.title) };

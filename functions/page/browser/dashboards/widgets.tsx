@@ -9,7 +9,7 @@ import { counted } from '../view/format';
 import type { Span } from '../view/time-range';
 import { GraphWidget } from './graph-widget';
 import { type MarkdownNode, parseMarkdown } from './markdown';
-import type { OpenAlerts } from './use-open-alerts';
+import type { OpenAlerts } from './use-widget-alerts';
 import { attempt, Problem, unlessRefused, WidgetCard, type WidgetProps } from './widget-card';
 import { hostsOfRole, metricQuery } from './widget-queries';
 

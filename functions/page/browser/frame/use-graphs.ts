@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, Host } from '../api/api';
-import { MAX_LINES } from '../graphs/drawing';
+import { MAX_GRAPH_LINES } from '../graphs/drawing';
 import { type Graph, type GraphDefinition, graphsOf } from '../graphs/graphs';
 import { type HostMetrics, hostGraphsOf, underPrefix } from '../graphs/host-graphs';
 import { labelGraphsOf } from '../graphs/label-graphs';
@@ -35,7 +35,7 @@ export function useGraphs(
 ): readonly Graph[] | undefined {
   const [found, setFound] = useState<Found>();
   const members = useMemo(
-    () => (source === undefined ? [] : membersOf(source, hosts).slice(0, MAX_LINES)),
+    () => (source === undefined ? [] : membersOf(source, hosts).slice(0, MAX_GRAPH_LINES)),
     [source?.kind, source?.id, hosts],
   );
   const of = source === undefined ? '' : `${source.kind} ${source.id}`;

@@ -20,7 +20,7 @@ export interface Drawing {
 }
 
 /** Maximum number of lines in a graph; more would be unreadable. */
-export const MAX_LINES = 60;
+export const MAX_GRAPH_LINES = 60;
 
 /** Common time step for combining hosts, in seconds. Hosts post once a minute, at different seconds. */
 const COMMON_STEP_S = 60;

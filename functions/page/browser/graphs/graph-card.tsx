@@ -6,7 +6,7 @@ import type { TierShare } from '../api/server-timing';
 import { formatDuration } from '../view/format';
 import { stepFor } from '../view/time-range';
 import type { OverHosts } from '../view/view-state';
-import { drawingOf, MAX_LINES } from './drawing';
+import { drawingOf, MAX_GRAPH_LINES } from './drawing';
 import { GraphPanel, type GraphPanelView } from './graph-panel';
 import type { Graph } from './graphs';
 import { measuredProps, WayChoice } from './measured';
@@ -67,7 +67,7 @@ function MeasuredGraph(props: GraphCardProps & { readonly measure: Measure }) {
 
 function StoredGraph(props: GraphCardProps) {
   const { graph: whole, span, utc, compareS, over } = props;
-  const graph = useMemo(() => ({ ...whole, lines: whole.lines.slice(0, MAX_LINES) }), [whole]);
+  const graph = useMemo(() => ({ ...whole, lines: whole.lines.slice(0, MAX_GRAPH_LINES) }), [whole]);
   const panel = useRef<HTMLElement>(null);
   const { lines } = graph;
   const state = useReading(
@@ -119,9 +119,9 @@ function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; read
   const { reading, earlier } = state;
   return (
     <>
-      {whole.lines.length > MAX_LINES && (
+      {whole.lines.length > MAX_GRAPH_LINES && (
         <p class="note">
-          The first {MAX_LINES} of {whole.lines.length} lines are read.
+          The first {MAX_GRAPH_LINES} of {whole.lines.length} lines are read.
         </p>
       )}
       {(reading?.isIncomplete || earlier?.isIncomplete) && (

@@ -4,7 +4,7 @@ import type { Api } from '../api/api';
 import { type GraphResult, type LabelMap, readGraph, seriesText, shortTexts } from '../api/promql-results';
 import { counted, formatDuration } from '../view/format';
 import type { DrawnAnnotation } from './chart';
-import { drawingOf, MAX_LINES } from './drawing';
+import { drawingOf, MAX_GRAPH_LINES } from './drawing';
 import { GraphPanel, type GraphPanelView } from './graph-panel';
 import type { Graph, Unit } from './graphs';
 import { TierStrip } from './tier-strip';
@@ -78,9 +78,9 @@ export function QueryGraph(props: QueryGraphProps) {
       footer={(axis) =>
         reading !== undefined && (
           <>
-            {reading.series.length > MAX_LINES && (
+            {reading.series.length > MAX_GRAPH_LINES && (
               <p class="note">
-                The first {MAX_LINES} of {counted(reading.series.length, 'series', 'series')} are drawn.
+                The first {MAX_GRAPH_LINES} of {counted(reading.series.length, 'series', 'series')} are drawn.
                 topk(10, …) picks the greatest.
               </p>
             )}
@@ -129,7 +129,7 @@ function graphWith(
 }
 
 function drawnSeries(result: GraphResult | undefined): readonly LabelMap[] {
-  return (result?.series ?? []).slice(0, MAX_LINES);
+  return (result?.series ?? []).slice(0, MAX_GRAPH_LINES);
 }
 
 const NO_SOURCE = { kind: 'labels', id: '' } as const;
@@ -144,7 +144,7 @@ function idOf({ series, names }: GraphResult, at: number): string {
 
 /** Returns the values of the drawn series. */
 function drawnOf({ data: { times, values } }: GraphResult): GraphResult['data'] {
-  return { times, values: values.slice(0, MAX_LINES) };
+  return { times, values: values.slice(0, MAX_GRAPH_LINES) };
 }
 
 /** Returns the earlier values of the drawn series, in the same order. */
@@ -152,6 +152,6 @@ function sameSeries(result: GraphResult, earlier: GraphResult): GraphResult['dat
   const { times, values } = earlier.data;
   const rows = new Map(earlier.series.map((_, i) => [idOf(earlier, i), values[i]!]));
   const none: readonly null[] = times.map(() => null);
-  const shown = result.series.slice(0, MAX_LINES);
+  const shown = result.series.slice(0, MAX_GRAPH_LINES);
   return { times, values: shown.map((_, i) => rows.get(idOf(result, i)) ?? none) };
 }

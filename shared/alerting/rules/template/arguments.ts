@@ -1,4 +1,4 @@
-import { formatFloat, quote } from './format';
+import { formatFloat, goQuote } from './format';
 import { GoDuration, GoTime } from './time';
 import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
 
@@ -58,7 +58,7 @@ export function sampleOf(value: TemplateValue): TemplateSample {
   return instanceOf(TemplateSample, '*template.sample', value);
 }
 
-export function samplesOf(value: TemplateValue): readonly TemplateSample[] {
+export function templateSamplesOf(value: TemplateValue): readonly TemplateSample[] {
   if (!Array.isArray(value)) throw wrongType('template.queryResult', value);
   return value.map(sampleOf);
 }
@@ -66,13 +66,13 @@ export function samplesOf(value: TemplateValue): readonly TemplateSample[] {
 const FLOAT = /^[+-]?(?:inf(?:inity)?|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;
 
 /** Converts a float, an integer, a duration (to seconds), or numeric text. */
-export function numberOf(value: TemplateValue): number {
+export function floatOf(value: TemplateValue): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
   if (value instanceof GoDuration) return value.seconds;
   if (typeof value !== 'string') throw new TemplateError(`can't convert ${typeName(value)} to float`);
   if (!FLOAT.test(value))
-    throw new TemplateError(`strconv.ParseFloat: parsing ${quote(value)}: invalid syntax`);
+    throw new TemplateError(`strconv.ParseFloat: parsing ${goQuote(value)}: invalid syntax`);
   const magnitude = value.replace(/^[+-]/, '').toLowerCase();
   const parsed = magnitude.startsWith('inf')
     ? Number.POSITIVE_INFINITY

@@ -215,7 +215,7 @@ function integerText(value: bigint, verb: string, flags: string): string | undef
 function stringText(value: string, verb: string, precision: number): string | undefined {
   const cut = precision < 0 ? value : [...value].slice(0, precision).join('');
   if (verb === 's') return cut;
-  if (verb === 'q') return quote(cut);
+  if (verb === 'q') return goQuote(cut);
   if (verb === 'x' || verb === 'X') {
     const hex = Buffer.from(cut).toString('hex');
     return verb === 'X' ? hex.toUpperCase() : hex;
@@ -224,6 +224,6 @@ function stringText(value: string, verb: string, precision: number): string | un
 }
 
 /** Quotes a string as Go does. */
-export function quote(text: string): string {
+export function goQuote(text: string): string {
   return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
 }

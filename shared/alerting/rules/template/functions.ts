@@ -3,15 +3,15 @@ import { parseDurationMs } from '../../../promql/numbers';
 import {
   durationOf,
   fixed,
-  numberOf,
+  floatOf,
   sampleOf,
-  samplesOf,
   stringOf,
   type TemplateFunction,
+  templateSamplesOf,
   timeOf,
 } from './arguments';
 import { BUILT_IN_FUNCTIONS, queryEscape } from './built-ins';
-import { quote } from './format';
+import { goQuote } from './format';
 import { humanize, humanize1024, humanizeDuration, humanizePercentage, humanizeTimestamp } from './humanize';
 import { replaceAll, searches } from './patterns';
 import { AnyMap, TemplateError, type TemplateSample } from './values';
@@ -23,19 +23,19 @@ import { AnyMap, TemplateError, type TemplateSample } from './values';
  */
 const PROMETHEUS_FUNCTIONS: readonly (readonly [name: string, run: TemplateFunction])[] = [
   ['query', fixed(1, async ([expr], { query }) => query(stringOf(expr!)))],
-  ['first', fixed(1, ([samples]) => firstOf(samplesOf(samples!)))],
+  ['first', fixed(1, ([samples]) => firstOf(templateSamplesOf(samples!)))],
   ['label', fixed(2, ([name, sample]) => sampleOf(sample!).labels.get(stringOf(name!)) ?? '')],
   ['value', fixed(1, ([sample]) => sampleOf(sample!).value)],
   ['strvalue', fixed(1, ([sample]) => sampleOf(sample!).labels.get('__value__') ?? '')],
-  ['sortByLabel', fixed(2, ([name, samples]) => sortedBy(stringOf(name!), samplesOf(samples!)))],
+  ['sortByLabel', fixed(2, ([name, samples]) => sortedBy(stringOf(name!), templateSamplesOf(samples!)))],
   ['args', (args) => new AnyMap(new Map(args.map((value, i) => [`arg${i}`, value])))],
-  ['humanize', fixed(1, ([value]) => humanize(numberOf(value!)))],
-  ['humanize1024', fixed(1, ([value]) => humanize1024(numberOf(value!)))],
-  ['humanizeDuration', fixed(1, ([value]) => humanizeDuration(numberOf(value!)))],
-  ['humanizePercentage', fixed(1, ([value]) => humanizePercentage(numberOf(value!)))],
-  ['humanizeTimestamp', fixed(1, ([value]) => humanizeTimestamp(numberOf(value!)))],
-  ['toTime', fixed(1, ([value]) => timeOf(numberOf(value!)))],
-  ['toDuration', fixed(1, ([value]) => durationOf(numberOf(value!)))],
+  ['humanize', fixed(1, ([value]) => humanize(floatOf(value!)))],
+  ['humanize1024', fixed(1, ([value]) => humanize1024(floatOf(value!)))],
+  ['humanizeDuration', fixed(1, ([value]) => humanizeDuration(floatOf(value!)))],
+  ['humanizePercentage', fixed(1, ([value]) => humanizePercentage(floatOf(value!)))],
+  ['humanizeTimestamp', fixed(1, ([value]) => humanizeTimestamp(floatOf(value!)))],
+  ['toTime', fixed(1, ([value]) => timeOf(floatOf(value!)))],
+  ['toDuration', fixed(1, ([value]) => durationOf(floatOf(value!)))],
   ['now', fixed(0, (_, { nowMs }) => nowMs / 1000)],
   ['parseDuration', fixed(1, ([text]) => secondsOf(stringOf(text!)))],
   ['title', fixed(1, ([text]) => titleCase(stringOf(text!)))],
@@ -82,7 +82,7 @@ const DURATION_TEXT = /^-?(?:0|(?:\d+(?:ms|[smhdwy]))+)$/;
 function secondsOf(text: string): number {
   const ms = DURATION_TEXT.test(text) ? parseDurationMs(text.replace('-', '')) : 'no duration';
   if (text.replace('-', '') === '0') return 0;
-  if (typeof ms === 'string') throw new TemplateError(`not a valid duration string: ${quote(text)}`);
+  if (typeof ms === 'string') throw new TemplateError(`not a valid duration string: ${goQuote(text)}`);
   return (text.startsWith('-') ? -ms : ms) / 1000;
 }
 

@@ -1,5 +1,5 @@
 import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
-import { type Piece, piecesOf, type Token } from './tokens';
+import { type Piece, piecesOf, type TemplateToken } from './tokens';
 import { TemplateError } from './values';
 
 /** Maximum length of a template, in characters. */
@@ -35,7 +35,7 @@ class TemplateParser {
   private depth = 0;
   private loops = 0;
   /** Tokens of the current action. */
-  private tokens: readonly Token[] = [];
+  private tokens: readonly TemplateToken[] = [];
   private token = 0;
   private line = 1;
 
@@ -276,7 +276,7 @@ class TemplateParser {
     if (!this.scope.includes(name)) throw this.error(`undefined variable "$${name}"`);
   }
 
-  private peek(): Token {
+  private peek(): TemplateToken {
     return this.tokens[Math.min(this.token, this.tokens.length - 1)]!;
   }
 

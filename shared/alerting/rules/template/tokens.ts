@@ -2,7 +2,7 @@ import { unquote } from '../../../promql/lexer';
 import { TemplateError, type TemplateValue } from './values';
 
 /** A piece of an action between `{{` and `}}`. */
-export interface Token {
+export interface TemplateToken {
   readonly type: 'literal' | 'field' | 'variable' | 'word' | 'symbol' | 'space' | 'end';
   /** Name of a field or variable without `.` or `$`; other tokens as written. */
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Token {
 /** Text outside actions, or the tokens of an action, the last of which is `end`. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'action'; readonly tokens: readonly Token[]; readonly line: number };
+  | { readonly type: 'action'; readonly tokens: readonly TemplateToken[]; readonly line: number };
 
 const STRING = /"(?:[^"\\\n]|\\[^\n])*"|`[^`]*`/y;
 const CHARACTER = /'(?:[^'\\\n]|\\[^\n]+?)'/y;
@@ -58,7 +58,7 @@ export function piecesOf(template: string): Piece[] {
 }
 
 interface Action {
-  readonly tokens: readonly Token[];
+  readonly tokens: readonly TemplateToken[];
   readonly trimsAfter: boolean;
   /** Index just past `}}`. */
   readonly end: number;
@@ -68,7 +68,7 @@ function actionAt(template: string, start: number, line: number): Action {
   const fail = (message: string): never => {
     throw new TemplateError(`${line}: ${message}`);
   };
-  const tokens: Token[] = [];
+  const tokens: TemplateToken[] = [];
   let at = start;
   let depth = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {
@@ -115,7 +115,7 @@ function actionAt(template: string, start: number, line: number): Action {
 function tokenAt(
   take: (pattern: RegExp) => RegExpExecArray | null,
   fail: (message: string) => never,
-): Token | undefined {
+): TemplateToken | undefined {
   const text = take(STRING)?.[0] ?? take(CHARACTER)?.[0];
   if (text !== undefined) {
     const value = unquote(text);

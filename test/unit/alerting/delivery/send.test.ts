@@ -3,8 +3,8 @@ import type { TopicMessage } from '../../../../shared/alerting/delivery/message-
 import { DeliveryError, type OutsideRequest } from '../../../../shared/alerting/delivery/post-outside';
 import {
   alertmanagerBodies,
+  receiverWebhookBody,
   topicMessages,
-  webhookBody,
 } from '../../../../shared/alerting/delivery/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../../shared/alerting/delivery/receivers';
 import {
@@ -102,7 +102,7 @@ const batchOf = (group: string, tickMs = NOW_MS, repeatsMs?: readonly number[]):
 
 test("a webhook gets an Alertmanager's body, with the transition's id", () => {
   const batch = batchOf('g');
-  expect(JSON.parse(webhookBody(batch, 'https://api'))).toMatchObject({
+  expect(JSON.parse(receiverWebhookBody(batch, 'https://api'))).toMatchObject({
     version: '4',
     status: 'firing',
     groupLabels: { namespace: 'n', group: 'g' },

@@ -1,4 +1,4 @@
-import { boundText, labelName, labelValue, metricName } from '../../../../shared/protocol/otlp/translate';
+import { attributeText, boundText, labelName, metricName } from '../../../../shared/protocol/otlp/translate';
 
 test.each([
   {
@@ -42,7 +42,7 @@ test.each([
   ['text', 'text'],
   [undefined, ''],
 ])('the attribute value %p is written %s', (value, text) => {
-  expect(labelValue(value)).toBe(text);
+  expect(attributeText(value)).toBe(text);
 });
 
 test.each([

@@ -12,9 +12,11 @@ export interface OpenAlerts {
 }
 
 /**
- * Reads the open alerts, once for all widgets of a dashboard. @param isWanted whether any widget shows them
+ * Reads the open alerts once for all widgets of a dashboard.
+ *
+ * @param isWanted whether any widget shows them
  */
-export function useOpenAlerts(api: Api, isWanted: boolean, onSettled: OnSettled): OpenAlerts {
+export function useWidgetAlerts(api: Api, isWanted: boolean, onSettled: OnSettled): OpenAlerts {
   const [openAlerts, setOpenAlerts] = useState<OpenAlerts>({});
   usePolling(
     [api, isWanted],
