@@ -26,8 +26,8 @@ export interface ArchiveDependencies {
   readonly directory: ArchiveDirectory;
   readonly now: () => number;
   /**
-   * Called when a day of a partition expires. Each function removes further data that belongs to the day and that
-   * nobody can read any more. The functions may be called again for the same day.
+   * Called when a day of a partition expires. Each function removes other data of the day that nobody can read any
+   * more. It may be called again for the same day.
    */
   readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
@@ -47,10 +47,10 @@ const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: 
 const MAX_PART_ITEMS = 500_000;
 
 /**
- * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver
- * rewrites the parts that lack warm items or still have deleted samples, and commits all parts to the
- * manifest at once. It is idempotent. After a crash or a stop, the next call continues with the
- * parts that the attempt has finished, which are listed in a table next to the manifest.
+ * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver rewrites each
+ * part that lacks warm items or still has deleted samples, and commits all parts to the manifest at once. Repeating the
+ * call is safe. The attempt's finished parts are listed in a table next to the manifest, so after a crash or a stop the
+ * next call continues with them.
  *
  * @returns false if the day is still open, because this archiver was stopped or another archiver committed first
  * @throws {FewerSamplesError} when the new objects lack samples that nobody deleted
@@ -62,7 +62,7 @@ export async function archiveDay(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
-  // Read the entry before the warm items. A flush that comes later changes the entry's count of
+  // Read the entry before the warm items. If a flush adds items after that, it also raises the entry's count of
   // announcements, so the commit below leaves the day open.
   const entry = await manifest.get(ref, day);
   if (entry === undefined) return true;
@@ -72,8 +72,8 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // A resumed attempt keeps the count of announcements that it began with. The parts that it wrote first lack samples
-  // that were flushed since then.
+  // A resumed attempt keeps the count of announcements that it began with. Its first parts lack the samples that were
+  // flushed since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt
@@ -86,12 +86,12 @@ export async function archiveDay(
     const archived = { announcements: begun.changes, parts, atMs: now() };
     const committed = await manifest.commit(ref, day, base, archived);
     if (committed === undefined) {
-      // Another archiver has committed since this attempt began, so this attempt can never be committed.
+      // Another archiver has committed since this attempt began. This attempt can no longer be committed.
       await archiving.end();
       await archiving.discard();
       return false;
     }
-    // A read that still uses the old manifest entry finds that its objects are gone, and begins again.
+    // A read that still uses the old manifest entry finds its objects gone, and begins again.
     await sweepDay(dependencies, ref, day, archived, committed);
   }
   await archiving.end();
@@ -100,8 +100,8 @@ export async function archiveDay(
 
 /**
  * Removes the objects of a partition's day that the committed state does not name: objects that the commit replaced,
- * and leftovers of earlier attempts. Keeps objects whose key has a higher count of announcements than the commit,
- * because they belong to attempts that may still be committed.
+ * and leftovers of earlier attempts. A key contains the count of announcements of its attempt. An object whose count is
+ * higher than the commit's stays, because its attempt may still be committed.
  *
  * @param committed the entry's text as committed, so that only this commit is marked as swept, not a later one
  */
@@ -121,20 +121,20 @@ async function sweepDay(
 /** Sort keys and revisions of warm items, ordered by sort key. */
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
-/** The data from which a range of groups is written. */
+/** The data from which the archiver writes a range of groups. */
 interface RangeInput {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
   /** The archived object that is being replaced; undefined if the range was never archived. */
   readonly object?: OpenArchive;
   /**
-   * The warm items that the replaced object lists and that still exist. The new object lists them too, so
-   * that a purge finds them.
+   * The warm items that the replaced object lists and that still exist. The new object lists them too, so that a purge
+   * recognizes them as archived.
    */
   readonly held?: RevisionList;
 }
 
-/** The work of one call on a day: archives range after range of groups, and collects the parts. */
+/** What one call does with a day: archives one range of groups after another, and collects the parts. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
   /** Whether the attempt in the table names every part that was written. */
@@ -199,21 +199,21 @@ class DayArchiving {
     return this.parts;
   }
 
-  /** Deletes the stored attempt, if this call stored or found one. */
+  /** Deletes the stored attempt, if there is one. */
   async end(): Promise<void> {
     if (this.stored !== undefined)
       await this.dependencies.manifest.attempts.end(this.ref, this.day, this.stored);
   }
 
   /**
-   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or
-   * the stored attempt names: the write may have succeeded although its reply was lost, and another archiver
-   * may have continued from it.
+   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or the stored
+   * attempt names: perhaps the write succeeded and only its reply was lost, and another archiver may have continued
+   * from it.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;
-    // Read the attempt first. Another archiver moves parts from the attempt to the manifest, so this order
-    // cannot miss a part.
+    // Read the attempt before the manifest. Another archiver moves parts from the attempt to the manifest, so in this
+    // order no part is missed.
     const { attempt } = (await manifest.attempts.get(this.ref, this.day)) ?? {};
     const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
     const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));

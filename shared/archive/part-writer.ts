@@ -93,7 +93,7 @@ export class PartWriter {
   /**
    * Completes the object, which lists the warm items whose samples it holds.
    *
-   * @param kept sort keys and revisions of warm items that were not added, because a copied chunk has their
+   * @param kept sort keys and revisions of warm items that were not added again: a copied chunk already has their
    *   samples
    * @throws {FewerSamplesError} before the object becomes visible
    */

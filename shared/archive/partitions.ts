@@ -20,8 +20,8 @@ export interface ArchiveCount {
   /** Number of partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Number of partition-days that still have warm items after the purge, because the archive does not hold the items,
-   * or has not held them for long enough. 0 if nothing was to be purged.
+   * Number of partition-days that keep some warm items after the purge, because the archive does not hold the items, or
+   * has not held them for long enough. 0 if the task has no purge.
    */
   readonly unpurged: number;
   /** Number of partition-days removed because their retention has ended. */
@@ -38,8 +38,8 @@ export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
   /**
-   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, all
-   * days of the partition are checked anyway.
+   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, the run checks
+   * all days of the partition anyway.
    */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
   /** How long the samples of a partition can be read, in ms. Older days are removed. */
@@ -70,8 +70,8 @@ const WORKERS = 4;
 /** Number of partitions whose manifests are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /**
- * For this long after a day was archived, every run checks the partition's rollups, in ms. Later, the rollups are
- * checked only once a day, together with all days of the partition.
+ * For this long after a day was archived, every run checks the partition's rollups, ms. After that, a run checks them
+ * only once a day, together with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';

@@ -34,8 +34,8 @@ export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): 
 }
 
 /**
- * Returns the size at which the new object of a range ends, in bytes. A rewritten object is split only beyond
- * twice `partBytes`, so that late data does not leave a very small second object.
+ * Returns the size at which the archiver ends a new object and begins another, in bytes. A part that is rewritten is
+ * divided only beyond twice `partBytes`. Otherwise a little late data would leave a very small second object.
  *
  * @param part the part that is rewritten; undefined if the range was never archived
  */
@@ -69,7 +69,7 @@ interface PartFacts {
   readonly isCut: boolean;
 }
 
-/** A chunk in an object, with the effect of deletions on it. */
+/** A chunk in an object, and how many of its samples were deleted. */
 export interface ChunkFacts {
   readonly chunk: ArchivedChunk;
   /** Number of the chunk's samples that were deleted after the chunk was written. */
@@ -119,8 +119,8 @@ export interface PurgeFacts {
   readonly entry: ManifestDay | undefined;
   readonly nowMs: number;
   /**
-   * Minimum time since the archiver committed the day, in ms. It is longer than the longest query, since a query that
-   * began before the commit still reads the warm items (DESIGN.md, rule 5).
+   * Minimum time between the commit of the day and its purge, ms. It is longer than the longest query, since a query
+   * that began before the commit still reads the warm items (DESIGN.md, rule 5).
    */
   readonly ageMs: number;
 }
@@ -139,9 +139,10 @@ export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | un
 
 /**
  * Returns the warm items of a part that a purge removes: the part's object holds them at the same revision. If other
- * items remain, the caller opens the day, because nobody would archive them otherwise.
+ * items remain, the caller must open the day, or nobody would archive them.
  *
- * @returns undefined if the object is not the one that was committed. The day is opened, so that an archiver repairs it
+ * @returns undefined if the object is not the one that was committed. The caller opens the day then, so that an
+ *   archiver repairs it
  */
 export function planRemoval(
   part: Pick<ArchivedPart, 'etag'>,

@@ -47,8 +47,8 @@ export async function* groupFreshItems(items: AsyncIterable<WarmItem>): AsyncGen
 export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
 
 /**
- * Returns a function that reads the deletions of each source once and remembers them. A plan and its execution
- * must use the same deletions, although new ones may arrive between the two.
+ * Returns a function that reads the deletions of each source once and remembers them. New deletions may arrive between
+ * a plan and its execution, but both must use the same ones.
  */
 export function deletionsBySource(catalogue: Catalogue, tenantId: Id): DeletionsOf {
   const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();

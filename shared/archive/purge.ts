@@ -10,12 +10,12 @@ export interface PurgeCount {
 }
 
 /**
- * Removes the warm items of a partition-day that the archive holds. An item that has changed since it was
- * archived stays, and the day is opened again.
+ * Removes the warm items of a partition-day that the archive holds. An item that has changed since it was archived
+ * stays, and the purge opens the day again.
  *
  * @param ageMs see {@link PurgeFacts.ageMs}
- * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. Then none of the warm items that this
- *   object holds is removed
+ * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. Then the purge removes none of the warm
+ *   items that this object holds
  */
 export async function purgeDay(
   dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,

@@ -4,8 +4,8 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
 
 /**
- * How long after the end of its retention a day is removed, in ms. By then, every read that may still use the
- * day has ended, even with clock skew.
+ * Time from the end of a day's retention to its removal, ms. By then, every read that may still use the day has ended,
+ * even with clock skew.
  */
 const GRACE_MS = DAY_MS / 24;
 
@@ -45,8 +45,8 @@ export async function expireDay(
   for (const remove of onExpiry) await remove(ref, day);
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
-  // Remove an unfinished attempt before the objects that it names. If somebody raises the retention, an
-  // archiver would otherwise resume the attempt without its objects.
+  // Remove an unfinished attempt before the objects that it names. Otherwise, if somebody raised the retention, an
+  // archiver would continue the attempt without its objects.
   await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);

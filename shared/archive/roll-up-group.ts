@@ -92,7 +92,7 @@ async function rollUpDay(
 }
 
 /**
- * Joins the rollups of a group's days into one. A series that a day lacks has no aggregates there.
+ * Joins the rollups of a group's days into one. A series that has no samples on a day has no aggregates of that day.
  *
  * @param parts ascending by day
  */

@@ -31,7 +31,7 @@ export interface RollupDependencies {
 type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
 export interface RollupTask {
-  /** Called before each partition and span, and within a span before each group. False ends the run. */
+  /** Called before each partition, before each span, and before each group of a span. False ends the run. */
   readonly hasTime: () => boolean;
   /**
    * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition.
@@ -42,9 +42,11 @@ export interface RollupTask {
 
 /** The result of one run. A run has limited time. The next run does the remaining work. */
 export interface RollupCount {
-  /** Number of partitions' spans whose rollups were written or removed. */
+  /** Number of spans of partitions whose rollups were written or removed. */
   readonly rolledUp: number;
-  /** Number of spans that failed or for which no time was left, plus partitions whose planning failed. */
+  /**
+   * Number of spans that failed or for which no time was left, plus the number of partitions that could not be planned.
+   */
   readonly left: number;
 }
 
@@ -60,7 +62,7 @@ const PARALLEL = 8;
 /** Number of groups in a batch, which is held in memory until it is written. */
 const BATCH = 4 * PARALLEL;
 
-/** Brings the rollups of partitions up to date with the manifest. It is idempotent. */
+/** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
@@ -109,9 +111,9 @@ async function plansOf(
 }
 
 /**
- * Writes the objects of a span, lists them in the rollup directory, then commits them. After a crash at any
- * step, the next run writes the span again. A span that is to be removed loses its objects before the commit,
- * because nobody checks it afterwards.
+ * Writes the objects of a span, lists them in the rollup directory, then commits them. After a crash at any step, the
+ * next run writes the span again. If the span is to be removed, its objects are removed before the commit: once the
+ * removal is committed, no run looks at the span again.
  *
  * @returns false if time was up, or another archiver committed first
  */
@@ -175,8 +177,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Another archiver has written objects with the same keys, and nobody knows which archiver's objects are stored
-    // now. So the span must be made again.
+    // Another archiver has written objects with the same keys. Nobody knows whose objects are stored now, so the span
+    // must be made again.
     await rollups.reopen(ref, span);
     return false;
   }
@@ -201,8 +203,8 @@ async function sweepSpan(
 }
 
 /**
- * Makes and yields every group that has samples in a span, in ascending order. `rolled` is undefined if
- * the group cannot be rolled up.
+ * Yields every group that has samples in a span, in ascending order, with its new rollup. `rolled` is undefined if the
+ * group cannot be rolled up.
  *
  * @param oldSources receives the key of the old object of each source, by the source's id
  */
@@ -219,7 +221,8 @@ async function* groupsOf(
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set(state.excluded);
   /**
-   * Reads from an old object. If it is missing or corrupt, the next run makes the span from samples alone.
+   * Calls `read`, which reads from an old object. If the object is missing or corrupt, makes the next run compute the
+   * span from samples alone.
    */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {

@@ -3,9 +3,12 @@ import { DAY_MS } from '../model/duration';
 import { hasTurn } from '../model/partitions';
 import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 
-/** A day is checked every hour until this long after it was due to be archived, in ms. */
+/** For this long after a day was due to be archived, every hourly run checks it, ms. */
 const RECENT_MS = 3 * DAY_MS;
-/** Number of hours in a day. Each partition is checked completely in one of these hours, which spreads the work. */
+/**
+ * Number of hours in a day. In one of these hours, which depends on the partition, a run checks all days of the
+ * partition. That spreads the work.
+ */
 const TURNS = 24;
 
 /** The scope of one run of the archiver: the partitions and days that it checks. */

@@ -33,7 +33,7 @@ const PARALLEL = 32;
 
 /**
  * Puts layouts, index entries, sources and pools into the catalogue. Remembers what it has written, so that it does not
- * write it again. Functions that only read make a {@link Catalogue} instead, which needs no memory for this.
+ * write it again. Functions that only read use {@link Catalogue} instead: they need no memory for such a record.
  */
 export class CatalogueWriter extends Catalogue {
   readonly indexWriter: IndexWriter;

@@ -8,15 +8,14 @@ import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
 /**
- * Stores the deletions of each source under the same partition key as its layouts. A read of one source gets
- * both with one query. A read of many sources queries only the sources that the list of changes names
- * (change-list.ts).
+ * Stores the deletions of each source under the same partition key as its layouts. A read of one source gets both with
+ * one query. A read of many sources queries only the sources that the list of changes names (change-list.ts).
  *
  *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   versionOrder: hex, see below   isOpened   expiresAt: seconds
  *
- * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order: as a
- * text, it sorts as versions do, so a condition can compare it. `isOpened` exists once the days
- * of the deletion have been opened for the archiver.
+ * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order,
+ * so that its text sorts as versions do: a condition of a write can then compare two versions. `isOpened` exists once
+ * the ingester has announced the days of the deletion as open, for the archiver.
  */
 export class DeletionTable {
   constructor(
@@ -64,7 +63,10 @@ export class DeletionTable {
     return item?.version?.S === version && item.isOpened === undefined;
   }
 
-  /** Records that the days of a deletion are open, so the archiver will remove the samples from them. */
+  /**
+   * Records that the days of a deletion have been announced as open, so that the archiver will remove the deleted
+   * samples from them.
+   */
   async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await updateItemIf(this.table, {
       Key: deletionKey(ref, sourceId, deletion),

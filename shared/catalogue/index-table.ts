@@ -62,7 +62,7 @@ export class IndexTable {
 /** Maximum number of days in a range that is looked up by day. A longer range is looked up by month. */
 const MAX_DAYS = 3;
 
-/** Returns the periods whose entries cover a range: its days if there are at most three, else its months. */
+/** Returns the periods whose entries cover a range: its days if there are at most {@link MAX_DAYS}, else its months. */
 export function periodsOf({ fromMs, toMs }: TimeRange): Period[] {
   const days = daysIn(fromMs, toMs);
   return days.length <= MAX_DAYS ? days : [...new Set(days.map(monthOf))];

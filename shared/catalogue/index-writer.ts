@@ -15,7 +15,10 @@ export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'byte
   readonly days: readonly Day[];
 }
 
-/** How long an entry is kept after the retention of its period has ended, ms, since samples may be archived late. */
+/**
+ * Time for which an entry is kept after the retention of its period has ended, ms. Samples may be archived so much
+ * later.
+ */
 const KEPT_MS = 30 * DAY_MS;
 
 /** Inserts entries into the index of series (index-table.ts). */
@@ -60,8 +63,8 @@ export class IndexWriter {
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // Leave entries that exist as they are. Put the other refused entries one by one; the caller gets the error of such
-    // a put.
+    // Leave entries that exist as they are. Put each entry that DynamoDB refused on its own; if such a put fails, the
+    // caller gets the error.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused) await putItem(this.table, item);
   }

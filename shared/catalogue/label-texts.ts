@@ -89,7 +89,7 @@ export class TextTest {
   }
 }
 
-/** A growing list of text numbers. Values that were never set are 0, the number of the empty text. */
+/** A growing list of text numbers. An element that was never set is 0, the number of the empty text. */
 export class TextNumbers {
   private values = new Uint32Array(4);
 

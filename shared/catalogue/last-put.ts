@@ -9,8 +9,8 @@ import type { GroupId } from '../model/placement';
 export type LastPut = number;
 
 /**
- * Upper bound of Unix time in seconds, reached in the year 2242. In the packed number, the day is multiplied by this
- * bound.
+ * Upper bound of Unix time in seconds, which is reached in the year 2242. The packed number is the day multiplied by
+ * this bound, plus the time.
  */
 const MAX_SECONDS = 2 ** 33;
 

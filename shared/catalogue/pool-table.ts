@@ -107,7 +107,7 @@ export class PoolTable {
 /**
  * Maps each source that has series in a pool's layout to the pool.
  *
- * @param owner the source or pool that the layout belongs to
+ * @param owner id of the source or pool that the layout belongs to
  * @returns an empty map if `owner` is a source
  */
 export function poolOfMembers(

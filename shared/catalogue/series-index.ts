@@ -6,10 +6,10 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * A reader's copy of the index of series, in memory, as lists of label values. Labels that all series of a
- * layout share have one value for each layout. The other labels have one value for each series of the shape,
- * which serves every layout of this shape. Values are stored as text numbers ({@link Texts}). So a selection
- * applies each matcher once to each distinct text, and then only scans arrays of numbers.
+ * A reader's copy of the index of series, in memory, as lists of label values. A label that all series of a layout
+ * share has one value for each layout. Any other label has one value for each series of the shape, for all layouts of
+ * this shape together. Values are stored as text numbers ({@link Texts}). So a selection applies each matcher once to
+ * each distinct text, and then only scans arrays of numbers.
  */
 export class SeriesIndex {
   private readonly texts = new Texts();

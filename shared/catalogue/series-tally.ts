@@ -26,15 +26,15 @@ export interface TopEntry {
 }
 
 /**
- * A layout that was put longer ago than this time is not in use, ms. Ingesters put a layout in use once every UTC
- * day. The additional hour allows for rows that wait in the stream.
+ * A layout is in use if it was put within this time, ms. Ingesters put a layout in use once every UTC day. The
+ * additional hour allows for rows that wait in the stream.
  */
 const ACTIVE_MS = DAY_MS + 3_600_000;
 /** Maximum number of names, and of sources, in the result. */
 const TOP = 20;
 /**
- * Maximum number of names, or of sources, that are counted at the same time. If there are more, those with a single
- * series so far are dropped, to bound memory.
+ * Maximum number of names, or of sources, that are counted at the same time. When there are more, the tally forgets
+ * those of which it has counted only one series, to bound memory.
  */
 const MAX_COUNTED = 200_000;
 

@@ -36,7 +36,7 @@ type SeriesTest = (at: number, column: number) => boolean;
  */
 export class ShapeColumns {
   private readonly seriesCount: number;
-  /** For each label in which the series of a layout differ: its value in each series. */
+  /** For each label that differs between the series of a layout: its value in each series. */
   private readonly own = new Map<string, Uint32Array>();
   /** For each label that all series of a layout share: its value in each layout. */
   private readonly common = new Map<string, TextNumbers>();
@@ -47,7 +47,9 @@ export class ShapeColumns {
   readonly windowsMs: number[] = [];
   /** Names of all labels that series of any layout have, sorted. */
   names: readonly string[];
-  /** Whether series of one layout differ in a label that names their source: the layout is a pool's. */
+  /**
+   * Whether the series of one layout differ in a label that names their source. If so, the layout belongs to a pool.
+   */
   private readonly hasSources: boolean;
   private columns: readonly number[] | undefined;
 
@@ -117,8 +119,8 @@ export class ShapeColumns {
   }
 
   /**
-   * Returns the columns of all series. It is the same array each time, because {@link FoundValues} recognizes
-   * equal lists by the identity of their array.
+   * Returns the columns of all series. Each call returns the same array, because {@link FoundValues} recognizes equal
+   * lists by their identity.
    */
   allColumns(): readonly number[] {
     this.columns ??= Array.from({ length: this.seriesCount }, (_, column) => column);

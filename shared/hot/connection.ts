@@ -19,15 +19,15 @@ const COMMON = {
 /** Time between two attempts to send a command while a hash slot moves or a replica takes over, ms. */
 const RETRY_MS = 100;
 /**
- * How often the client refreshes its map of hash slots, ms. Without these refreshes, the client would not learn that a
- * replica has taken over from a primary that hangs.
+ * How often the client refreshes its map of hash slots, ms. If a primary hangs and a replica takes over from it, the
+ * client learns of it only by such a refresh.
  */
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * A cluster client whose command time-out starts when the caller gives the command. In ioredis, the time-out starts
- * only when the client knows a node to send the command to. So commands to a cluster that cannot be reached would
- * never time out.
+ * A cluster client that measures the time-out of a command from the moment at which the caller gives it. In ioredis,
+ * the time-out starts only when the client knows a node to send the command to. So commands to a cluster that cannot be
+ * reached would never time out.
  */
 class BoundedCluster extends Cluster {
   commandMs: number = WORKING.commandMs;
@@ -86,7 +86,7 @@ export function connectHot(
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // High enough that a command always times out first.
+      // High enough that a command times out before it has been redirected so often.
       maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,

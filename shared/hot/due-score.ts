@@ -2,18 +2,18 @@
 export const STEP = 0.618034;
 
 /**
- * Lua: `delayShare(dueKey, others)` returns a new group-window's delay as a share of the maximum delay, a multiple of
- * 0.001 from 0 to 0.999. `dueKey` is the key of the partition's due index, `others` the number of group-windows that the
- * index already has. The delays spread the work of flushing.
+ * Lua: `delayShare(dueKey, others)` returns the delay of a new group-window, as a share of the maximum delay: a
+ * multiple of 0.001 from 0 to 0.999. `dueKey` is the key of the partition's due index, `others` the number of
+ * group-windows that the index already has. The delays spread the work of flushing over time.
  *
- * All group-windows of an hour are first written in the same minute, and would become due in the same minute.
- * So each group-window also waits for a share of the maximum delay, which is a setting. The shares of a partition's
- * group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
+ * Without them, group-windows would become due together: all group-windows of an hour are first written in the same
+ * minute. So each group-window also waits for a share of the maximum delay, which is a setting. The shares of a
+ * partition's group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
  * would give some minutes a fifth more work than others.) A hash of the partition shifts all shares of the partition,
  * so that partitions with only one group differ from each other.
  *
- * In the due index, the score of a group-window is the time of its first write, in ms by the Redis server's clock,
- * plus the share as a fraction. A double with the current time has room for such a fraction.
+ * In the due index, the score of a group-window is the time of its first write, in ms by the Redis server's clock, plus
+ * the share as a fraction. A double with the current time has room for such a fraction.
  */
 export const DELAY_SHARE = `
 local function delayShare(dueKey, others)
@@ -23,8 +23,8 @@ end
 `;
 
 /**
- * Lua: computes from a score the time of the group-window's first write plus its own delay, ms. The group-window is due
- * once the residency has passed since this time. `spread` is the maximum delay, ms.
+ * Lua: computes from a score when the group-window was first written, plus its own delay, ms. The group-window is due
+ * one residency after this time. `spread` is the maximum delay, ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

@@ -29,7 +29,10 @@ export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** Maximum size of the frames and layouts in one script call, in bytes. Lua copies them, and a call blocks its node. */
+/**
+ * Maximum size of the frames and layouts in one script call, in bytes. Lua copies them, and the node serves nobody else
+ * during a call.
+ */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Maximum number of layouts to which the frames of one script call may refer. */
@@ -57,10 +60,11 @@ export class FrameAppender {
   ) {}
 
   /**
-   * Appends frames to one partition, with as many script calls as the bounds require. Callers may repeat it.
+   * Appends frames to one partition, with as many script calls as the bounds require. Repeating the call is safe.
    *
    * @param isReplay whether the frames come from records that the stream has delivered before
-   * @throws {UnmarkedPartitionError} script calls before the failed one may have appended their frames
+   * @throws {UnmarkedPartitionError} if the partition has no good mark; earlier script calls may have appended their
+   *   frames
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
     for (const each of callsOf(addition))
@@ -68,8 +72,10 @@ export class FrameAppender {
   }
 
   /**
-   * @param sent ids of the layouts whose bytes the first script call sends. If the script reports that memory
-   *   lacks further layouts, their ids are added for the next call
+   * Appends frames with one script call. If memory lacks layouts, repeats the call with them.
+   *
+   * @param sent ids of the layouts whose bytes the first call sends. If the script reports that memory lacks further
+   *   layouts, their ids are added for the next call
    */
   private async appendOnce(
     keys: HotKeys,
@@ -101,7 +107,7 @@ export class FrameAppender {
     };
 
     let missing = await call();
-    // Retry up to twice, because memory may be wiped between two calls.
+    // Retry up to twice: memory may be wiped between two calls, and then lacks all layouts.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) {
       for (const number of missing) sent.add(layoutIds[number - 1]!);
       missing = await call();

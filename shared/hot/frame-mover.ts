@@ -15,7 +15,7 @@ export interface MovedFrames {
   readonly count: number;
   /** Hex SHA-1 of the concatenated frames. */
   readonly sha1: string;
-  /** Whether the group-window had no other frames when they were read. */
+  /** Whether these were all frames of the group-window when they were read. */
   readonly isAll: boolean;
 }
 
@@ -28,7 +28,7 @@ export function digestFrames(frames: readonly Uint8Array[], isAll: boolean): Mov
 /** Maximum number of frames of a group-window that are moved together. The remaining frames stay due. */
 const MAX_READ_FRAMES = 2_000;
 
-/** Leases due group-windows to a flusher, and removes the frames that it has moved. */
+/** Leases due group-windows to a flusher, reads their frames, and removes the frames that the flusher has moved. */
 export class FrameMover {
   /**
    * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the

@@ -36,8 +36,8 @@ export interface GroupQuery {
   /** Key under which queries share cached frames. Queries with equal keys have the same picks. */
   readonly picksKey: string;
   /**
-   * If set, frames with timestamps at or after this time, ms, are cached, so that the next read need not fetch them
-   * again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
+   * If set, the reader caches the frames with timestamps from this time on, ms, so that the next read need not fetch
+   * them again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
    */
   readonly cachedFromMs: number | undefined;
 }
@@ -74,9 +74,12 @@ export interface GroupWindows {
  * and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/** Cached frames serve a query from a later time on only if their own start is less than this time earlier, ms. */
+/** Cached frames serve a query only if it begins less than this time after the time from which they were cached, ms. */
 const LATER_MS = 5 * 60_000;
-/** Estimated size of a cache entry without its frames, in bytes. Frames count twice, since they are decoded too. */
+/**
+ * Estimated size of a cache entry without its frames, in bytes. The cache counts the size of frames twice, since
+ * readers also keep them decoded.
+ */
 const ENTRY_BYTES = 600;
 
 /** A window that a call requests. */
@@ -88,7 +91,10 @@ interface RequestedWindow extends RequestedList {
 /** A group that a call requests. */
 interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
-/** Returns the id that the mark had when the first of the cached frames were read; '' if none are cached. */
+/**
+ * Returns the mark's id to send with a call: the id at which the first of the cached frames were read; '' if none are
+ * cached.
+ */
 function markIdOf(requested: readonly RequestedWindows[]): string {
   for (const { lists } of requested)
     for (const { known } of lists) if (known !== undefined) return known.markId;
@@ -104,16 +110,16 @@ export class FrameReader {
   /**
    * Frames that this instance has read, by group-window and picked columns.
    *
-   * Writers append frames at the end of a window, and flushers remove frames from its front. So as long as the
-   * partition's mark is the same and does not list the window as left, the window still begins with the
-   * frames that the instance has read.
+   * Writers append frames at the end of a window, and flushers remove frames from its front. The mark lists the windows
+   * from which flushers may have removed frames. So as long as the mark is the same and does not list a window, the
+   * window still begins with the frames that this instance has read.
    */
   private readonly cache = new Cache<CachedFrames>(
     CACHES.frames,
     ({ picked }) => ENTRY_BYTES + 2 * picked.length,
   );
 
-  /** @param mayRead resolves when a call of {@link windows} may start */
+  /** @param mayRead resolves when a call of {@link windows} may read memory */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly mayRead: () => Promise<void>,

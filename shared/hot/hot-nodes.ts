@@ -66,7 +66,8 @@ export class HotNodes {
   }
 
   /**
-   * Returns the node that serves a hash tag, by this client's map of hash slots; '' if the store is not a cluster.
+   * Returns the node that serves a hash tag according to this client's map of hash slots; '' if the store is not a
+   * cluster.
    */
   nodeOf(tag: string): string {
     if (!('slots' in this.redis)) return '';

@@ -15,7 +15,8 @@ export class HotSpace {
   ) {}
 
   /**
-   * Estimates the memory that the frames of a partition take, in bytes, from a sample of its group-windows.
+   * Estimates the memory that the frames of a partition take, in bytes. Measures only some of the partition's
+   * group-windows.
    *
    * @param sampled maximum number of group-windows to measure
    */

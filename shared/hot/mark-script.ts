@@ -23,14 +23,16 @@ const AHEAD_MS = 2 * 86_400_000;
 export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** Lua: writes the field `made` of a mark, and the era's number unless `era` is ''. Needs {@link NOW}. */
+/**
+ * Lua: writes the fields `made` and `era` of a mark; leaves `era` as it is if the argument is ''. Needs {@link NOW}.
+ */
 const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] .. '.' .. time[2])
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
- * Lua: ends the script with 0 if the mark or the primary has changed since the caller read the mark. Otherwise, an
- * instance that stalled after this read could overwrite a newer mark of another instance, or mark an empty node that
- * has replaced the primary. Sets `here` to the replication id of the primary.
+ * Lua: ends the script with 0 if the mark or the primary has changed since the caller read the mark. Without this check,
+ * an instance that stalled after it had read the mark could overwrite a newer mark, or could mark an empty node that has
+ * replaced the primary. Sets `here` to the replication id of the primary.
  *
  * ARGV     1  replication id in the mark that was found, and ' expired' if it had this field; '' if there was no mark
  *          2  replication id of the primary on which the mark was found
@@ -81,7 +83,10 @@ end
 return 1
 `;
 
-/** Maximum number of windows that `left` lists. If there are more, its bound is raised past the earliest windows. */
+/**
+ * Maximum number of windows in the list of `left`. If there are more, the script raises the bound of `left` past the
+ * earliest windows and removes these from the list.
+ */
 const MAX_LEFT = 64;
 
 /**

@@ -39,7 +39,7 @@ export interface PartitionState {
   readonly previous: string | undefined;
 }
 
-/** The mark of a partition, and the primary from which it was read. */
+/** The mark of a partition, and the primary on which it was found. */
 type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
 /** What {@link PartitionMarks.survey} finds out about a partition whose mark names its primary. */
@@ -96,17 +96,17 @@ export class PartitionMarks {
    * Surveys many partitions with a few calls.
    *
    * @param spreadMs the maximum delay of a group-window, ms (due-score.ts)
-   * @param era number of the era to write into the marks that name their primary; undefined leaves them as
-   *   they are
-   * @returns the findings for each partition. Undefined if only {@link read} can tell: the partition's mark is missing
-   *   or names another primary, its hash slot is moving, or its node did not answer
+   * @param era number of the era to write into the marks that name their primary; undefined leaves them as they are
+   * @returns the findings for each partition. Undefined if the survey cannot tell, so that the caller must use {@link
+   *   read}: the partition's mark is missing or names another primary, its hash slot is moving, or its node did not
+   *   answer
    */
   async survey(
     refs: readonly PartitionRef[],
     spreadMs = 0,
     era?: number,
   ): Promise<(PartitionSurvey | undefined)[]> {
-    // A cluster client knows no node until a node has answered.
+    // Before a node has answered, a cluster client does not know which node serves a slot.
     await this.nodes.now();
     const indexed = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(indexed, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
@@ -159,7 +159,7 @@ export class PartitionMarks {
   }
 }
 
-/** Returns the arguments by which a script notices that a mark or its primary has changed. */
+/** Returns the arguments with which a script recognizes that a mark or its primary has changed. */
 function conditionOf({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
   return [isExpired ? `${markedBy} expired` : markedBy, here];
 }

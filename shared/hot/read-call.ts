@@ -10,7 +10,7 @@ export interface LeftWindows {
   readonly starts: readonly number[];
 }
 
-/** Any window may have left memory. Used if the mark does not tell which windows have. */
+/** Used if the mark does not tell which windows have left memory: any window may have left. */
 const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
@@ -22,9 +22,8 @@ export interface ColumnPick {
 }
 
 /**
- * Maximum cost of one call. The cost of a call is the sum of the costs of its frames: 1 for a frame, and 1 more for
- * each {@link COLUMNS_A_COST} columns that are wanted from the frame. A call with the maximum cost occupies its node
- * for 12 to 24 ms.
+ * Maximum cost of one call: the sum of the costs of its frames. A frame costs 1, and 1 more for each {@link
+ * COLUMNS_A_COST} columns that are wanted from it. A call of this cost occupies its node for 12 to 24 ms.
  */
 const MAX_CALL_COST = 24_000;
 /** Maximum cost of one frame. A frame that is returned whole has this cost. */
@@ -51,10 +50,10 @@ export interface RequestedGroup<List extends RequestedList = RequestedList> {
   readonly lists: readonly List[];
 }
 
-/** The part of a reply about one list of frames. */
+/** What a reply says about one list of frames. */
 export interface FoundList {
   readonly count: number;
-  /** Number of the list's first frames that are not in `picked`, because the reader has cached them. */
+  /** How many of the list's first frames `picked` leaves out, because the reader has cached them. */
   readonly leftOut: number;
   /** Size in memory of the frames after the first `leftOut`, in bytes. */
   readonly bytes: number;
@@ -63,11 +62,11 @@ export interface FoundList {
 }
 
 export interface ReadReply {
-  /** Whether the mark is that of the primary that answered. */
+  /** Whether the mark names the primary that answered. */
   readonly isMarkedHere: boolean;
   readonly loss: string | undefined;
   readonly left: LeftWindows;
-  /** Changes whenever the partition is marked. Undefined if the mark does not tell which windows have left. */
+  /** Changes whenever somebody marks the partition. Undefined if the mark does not tell which windows have left. */
   readonly markId: string | undefined;
   /** The first groups of the call: as many as fit into one reply. */
   readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];
@@ -80,7 +79,8 @@ export function argumentsOf(
   groups: readonly RequestedGroup[],
 ): [names: string[], args: (string | number)[]] {
   const names = [mark];
-  // Make one argument for each group: the client is slow with many small arguments, and five times slower with buffers.
+  // Make one text argument for each group. The client is slow with many small arguments, and five times slower with
+  // buffers.
   const args: (string | number)[] = [MAX_CALL_COST, markId];
   for (const { name, range, picks, lists } of groups) {
     const { fromMs, toMs } = range ?? ANY_TIME;
@@ -112,7 +112,7 @@ export function replyOf(
       const picked = rest[at + 3];
       at += 4;
       if (Buffer.isBuffer(picked)) return { count, leftOut: known, bytes, picked };
-      // The script returns -1 instead of frames for which it had no room.
+      // The script returns -1 in place of frames that do not fit into the reply.
       return { count, leftOut: picked === null ? known : 0, bytes: 0, picked: undefined };
     });
     found.push({ starts, lists });

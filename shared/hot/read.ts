@@ -37,14 +37,14 @@ export interface HotRead {
 /** Maximum number of second commands that one read sends at the same time. */
 const PARALLEL = 16;
 /**
- * Maximum number of a group's windows whose frames the first command requests. Every further window needs a command
- * of its own.
+ * Maximum number of a group's windows whose frames the first command requests. The read sends one more command for each
+ * further window.
  */
 const LIKELY_WINDOWS = 4;
 
 /**
- * Whole frames are cached only if the range of the read ends less than this long before now, or before the end of the
- * newest window of the range, ms.
+ * Whole frames are cached only if the range of the read ends less than this long before now, or less than this long
+ * before the end of its newest window, ms.
  */
 const EARLY_MS = 5 * 60_000;
 
@@ -116,8 +116,8 @@ export async function readHot(
 }
 
 /**
- * Reads the marks of some partitions again, and notes that windows may have left. Frames that needed a second command
- * may have been lost or moved between the two commands.
+ * Reads the marks of some partitions again, and notes that windows may have left memory. Call it for partitions of
+ * which some frames came with a second command: between the two commands, frames may have been lost or moved.
  */
 async function readMarksAgain(
   hot: HotTier,
@@ -154,8 +154,7 @@ function picksOf({ layouts, picks: chosen, wanted }: Selection): WantedColumns[]
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // With more than MAX_PICKS layouts, any choice of layouts is correct, because frames of the other layouts are read
-  // whole.
+  // Any MAX_PICKS of the layouts will do: frames of the other layouts are read whole.
   return picks.length > MAX_PICKS ? picks.slice(-MAX_PICKS) : picks;
 }
 
@@ -193,7 +192,7 @@ async function pickWanted(
 }
 
 /**
- * Returns the number of samples in the frames of all picks, wanted or not.
+ * Returns the number of samples in all frames that were read by picks. Counts all columns of a frame, wanted or not.
  *
  * @param counts number of frames of each pick
  */
@@ -202,9 +201,9 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /**
- * Decides which frames a read caches. A read caches all frames with picked columns. Whole frames are large, so a read
- * caches only whole frames from the start of its range on, and only if the range ends near now or near the end of the
- * newest window. Ranges of different lengths, in steps of {@link EARLY_MS}, are cached separately.
+ * Decides which frames a read caches. It caches all frames of which only some columns were picked. Whole frames are
+ * large, so the read caches only those from the start of its range on, and only if the range ends near now or near the
+ * end of the newest window. Ranges of different lengths, in steps of {@link EARLY_MS}, are cached separately.
  *
  * @param starts the windows of the range, newest first
  */

@@ -1,7 +1,7 @@
 import { DUE_TIME } from './due-score';
 import { THIS_NODE } from './mark-script';
 
-/** Maximum number of a partition's group-windows that a survey reads, the oldest first. */
+/** Maximum number of group-windows that a survey reads of each partition: the oldest ones. */
 const MAX_WINDOWS = 16;
 
 /**

@@ -23,14 +23,14 @@ export class WindowFrames {
     const decoding = decode();
     this.decoding = decoding;
     decoding.catch(() => {
-      // Decode again at the next call, since the failure may have come from reading a layout.
+      // Forget the failure, which may have come from reading a layout, so that the next call decodes again.
       this.decoding = undefined;
     });
     return decoding;
   }
 }
 
-/** All frames of a group-window from a time on, which can be cached. */
+/** The frames of a group-window with timestamps from `fromMs` on. A reader can cache them. */
 export class CachedFrames extends WindowFrames {
   /**
    * @param markId id of the partition's mark when the frames were read, as the read script returns it

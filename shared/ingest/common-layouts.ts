@@ -6,7 +6,7 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout, withoutBytes } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** The layout and presence map of a row, which tell for which series the row has values. */
+/** The layout of a row and its presence map. Together they tell for which series the row has values. */
 interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
@@ -19,13 +19,13 @@ interface RowSeries {
 const MAX_COMMON = 16;
 
 /**
- * The common layouts of each group, in which the ingester writes rows of other layouts.
+ * The common layouts of each group. The ingester writes rows in a common layout even if they arrive in other layouts.
  *
- * A sender may divide its series among requests in any way. Each instance of post then builds its own unions of the
- * source's series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance
- * would add layouts that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's
- * largest layouts so far has all of a row's series, the ingester writes the row in that layout. If a group's rows never
- * had a presence map, their layouts stay as they are.
+ * A sender may divide its series among requests in any way. Each instance of post builds its own unions of the source's
+ * series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance would add
+ * layouts that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's largest
+ * layouts so far has all of a row's series, the ingester writes the row in that layout. It leaves the layouts of a
+ * group as they are if the group's rows never had a presence map.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */
@@ -57,7 +57,7 @@ export class CommonLayouts {
   }
 }
 
-/** Expresses a row's series in a larger layout, which has them in the given columns. */
+/** Expresses a row's series in a larger layout. `columns` are their columns in that layout. */
 function widen({ presence }: RowSeries, layout: PackedLayout, columns: Uint16Array): RowSeries {
   const wide = new Uint8Array(presenceBytes(layout.seriesCount));
   for (const [i, column] of columns.entries())

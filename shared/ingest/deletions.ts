@@ -12,10 +12,10 @@ const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
 /**
- * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then
- * announces as open the archived days that may have such samples, so that the archiver removes the samples from its
- * objects. In the opposite order, the archiver could commit a day unchanged between the two steps. A deletion
- * that is delivered again announces nothing if its days were announced before.
+ * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then announces
+ * as open the archived days that may have such samples, so that the archiver removes the samples from its objects. In
+ * the opposite order, the archiver could commit a day unchanged between the two steps. A deletion that is delivered
+ * again announces nothing if an earlier delivery has announced its days.
  */
 export async function putDeletions(
   { catalogue, manifest }: { readonly catalogue: Catalogue; readonly manifest: Manifest },
@@ -26,8 +26,8 @@ export async function putDeletions(
     const { sourceId, fromMs, toMs } = withinKnownEpochs(deletion);
     if (!(await catalogue.deletions.put(ref, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
-    // A source that has never posted has no archived samples. If late samples of the source arrive afterwards, their
-    // flush announces the days.
+    // A source that has never posted has no archived samples. If its samples arrive later, their flush announces the
+    // days.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));

@@ -42,7 +42,10 @@ export interface IngestResult {
 
 /** Number of partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** If a group has more layouts than this in a batch, they are merged before they are put into the catalogue. */
+/**
+ * Maximum number of layouts of a group in a batch that are put into the catalogue as they are. If there are more, they
+ * are merged first.
+ */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
@@ -178,8 +181,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // If many new names arrive at once, a group may have many layouts. In that case, the catalogue gets a few merged
-    // layouts that cover the same series, but memory still gets the frames' own layouts.
+    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few merged layouts
+    // that cover the same series. Memory still gets the frames' own layouts.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

@@ -16,7 +16,7 @@ export class S3Quarantine {
     await this.client.send(
       new PutObjectCommand({
         Bucket: this.bucket,
-        // A record that is delivered again overwrites its own object.
+        // The key is the same at each delivery, so a record that is delivered again overwrites its own object.
         Key: bucketKeys.quarantine(shardId, sequenceNumber),
         Body: data,
         Metadata: { arrival: String(arrivalMs), reason: reason.replace(/[^\x20-\x7e]/g, '?').slice(0, 1000) },

@@ -121,7 +121,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
 }
 
 /**
- * Keeps the value with the highest version of each series, in time linear in the number of values.
+ * Keeps the value with the highest version of each series. The time that it takes is linear in the number of values.
  *
  * @param rows rows of one group and timestamp
  * @returns rows, no two of which have a series in common; rows of the same version may have been joined
@@ -140,7 +140,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // Skip the row if a row of the same layout, with a version at least as high, has values for all series.
+      // Skip the row: another row of the same layout has values for all series, and its version is at least as high.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
@@ -183,7 +183,7 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   const distinct: VersionedRow[] = [];
   for (let at = 0; at < rows.length && left > 0; ) {
     const { version } = rows[at]!;
-    /** The values of rows of this version: 8 bytes for each column of the layout. */
+    /** The values of all rows of one version, 8 bytes for each column of the layout. */
     const values = new Uint8Array(8 * seriesCount);
     const columns: number[] = [];
     const first = at;
@@ -222,7 +222,7 @@ interface PickedValue extends KeyedLabels {
   readonly value: number;
 }
 
-/** Adds the values of a row whose series are not in `taken` to `picked`, and their keys to `taken`. */
+/** Adds to `picked` the values of a row whose series are not in `taken` yet, and their series to `taken`. */
 function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): void {
   const { columns, series } = openLayout(row.layout.id, row.layout.packed);
   let column = 0;
@@ -239,7 +239,7 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
   }
 }
 
-/** Makes rows from picked values, in new layouts that have only these values' series. */
+/** Makes rows from picked values, in new layouts that have only the series of these values. */
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   return cutSeries(picked.sort(byKey), ({ key }) => Buffer.byteLength(key)).map((part) => {
     const values = new Uint8Array(part.length * 8);

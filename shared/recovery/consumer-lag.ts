@@ -1,4 +1,4 @@
-/** Progress of a shard's consumer (the ingester), as it last noted it in the recovery table. */
+/** The progress of a shard's consumer (the ingester), as the consumer last wrote it into the recovery table. */
 export interface ConsumerNote {
   /** The shard's watermark: every record that arrived earlier is in memory, as Unix time in ms; 0 if unknown. */
   readonly arrivedMs: number;
@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 60_000;
  * immediately.
  */
 export const NOTE_EVERY_MS = 10_000;
-/** Maximum delay, in addition to the batch window, with which a consumer that keeps up appends a record, ms. */
+/** Time in which a consumer that keeps up appends a new record, in addition to the batch window, ms. */
 const POLL_MS = 3_000;
 /** Maximum delay of a heartbeat, counted from its scheduled time to its delivery, ms. */
 const SLACK_MS = 20_000;
@@ -25,7 +25,7 @@ export function isBehind(lagMs: number, batchWindowMs: number): boolean {
 
 /**
  * Returns the lag of the stream's slowest consumer, ms. In a shard without posts, the watermark grows old although the
- * consumer keeps up, so the result uses the lag that the consumer noted. But if the next heartbeat is overdue too, the
+ * consumer keeps up. So the result uses the lag that the consumer noted. If even the next heartbeat is overdue, the
  * consumer has stopped, and the result uses the age of its watermark instead.
  *
  * @param notes one for each shard

@@ -3,18 +3,19 @@ import type { PrimaryState } from '../hot/topology';
 
 /**
  * A period in which no primary failed. The mark of a partition names the primary and the era in which it was written.
- * If the mark is found on another primary, its era tells why. In the present era, the slot of the partition was moved
- * as planned. In an earlier era, memory may have lost samples (README.md, "Killed or moved").
+ * If the mark is found on another primary, its era tells why. A mark of the present era means that a planned move
+ * brought the partition's slot there. A mark of an earlier era means that memory may have lost samples (README.md,
+ * "Killed or moved").
  */
 export interface Era {
-  /** Increases by one whenever a look at the primaries finds that one has failed. */
+  /** Goes up by one whenever a look at the primaries finds that one has failed. */
   readonly number: number;
   /** The primaries at the last look, sorted by `run`. */
   readonly primaries: readonly EraPrimary[];
 }
 
 export interface EraPrimary extends PrimaryState {
-  /** Whether this primary had hash slots at any look. */
+  /** Whether any look so far has found hash slots on this primary. */
   readonly hasServed: boolean;
 }
 
@@ -23,8 +24,8 @@ export interface EraStep {
   /** The era after the look; the same object as before if nothing has changed. */
   readonly era: Era;
   /**
-   * Whether a primary failed while hash slots were moving. A partition may then have been on two primaries, and the
-   * surviving one may have a good mark but only some of the keys. A good mark therefore proves nothing, and every
+   * Whether a primary failed while hash slots were moving. The keys of a partition may then have been on two primaries.
+   * The one that survived may have a good mark, but only some of the keys. So a good mark proves nothing, and every
    * partition counts as lost.
    */
   readonly isLoss: boolean;
@@ -35,7 +36,7 @@ export interface EraStep {
  *
  * These changes do not count as a failure:
  *
- * - A primary without hash slots joins, and it never was a replica.
+ * - A primary joins that has no hash slots and never was a replica.
  * - A primary leaves that once served slots and had none at the last look.
  * - A primary leaves, no node has counted a failure, and no primary has joined.
  *
@@ -44,8 +45,8 @@ export interface EraStep {
  * @param era the era before; undefined before the first look
  * @param primaries all primaries, as this look found them
  * @param isScaling whether an operator's command is moving slots
- * @param first number of the first era. Callers pass the time, so that the first era after the stored one was deleted
- *   has a number that no old mark carries
+ * @param first number of the first era. Callers pass the current time. So if somebody deletes the stored era, the next
+ *   first era has a number that no old mark carries
  */
 export function nextEra(
   era: Era | undefined,
@@ -64,7 +65,7 @@ export function nextEra(
     ({ slots, isOpen, previous }) => slots === '' && !isOpen && previous === undefined,
   );
   const leftEmpty = left.every(({ slots, isOpen, hasServed }) => hasServed && slots === '' && !isOpen);
-  // If a primary joined, it may be the one that left, restarted without its samples.
+  // If another primary joined, it may be the one that left: restarted, and without its samples.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
   const mayHaveMoved =

@@ -18,7 +18,7 @@ import {
 /** Samples of one partition that no tier has: [tenant, partition, from, to], half-open, as Unix time in ms. */
 type MissingRange = readonly [tenantId: Id, partition: number, fromMs: number, toMs: number];
 
-/** What reads lack until the records of an object of the bucket have been ingested. */
+/** The samples that reads lack until the records of an object, such as a dead letter, have been ingested. */
 export interface Gap {
   /** Arrival time of the object's first record in the stream, ms. */
   readonly sinceMs: number;
@@ -45,7 +45,10 @@ export class TableGaps {
     );
   }
 
-  /** The item stays below 400 KB: a batch has at most 10,000 records, and a range is about 25 bytes, compressed. */
+  /**
+   * Writes a gap. Its item stays below 400 KB: a batch has at most 10,000 records, and each range takes about 25 bytes,
+   * compressed.
+   */
   async put(key: string, gap: Gap): Promise<void> {
     await putItem(this.table, { ...metaKeys.gap(key), gap: { B: deflateRawSync(JSON.stringify(gap)) } });
   }
@@ -64,8 +67,8 @@ export interface GapDependencies extends Pick<RedriveDependencies, 'ledger' | 'h
 const PAGE = 1000;
 
 /**
- * Records which samples reads lack because the records of an object have not been ingested, and forgets the gaps of
- * objects that have been ingested or removed. Two kinds of objects have a gap:
+ * Updates the list of gaps. Adds the gap of each object whose records have not been ingested: it tells which samples
+ * reads lack. Removes the gaps of objects that have been ingested or removed. Two kinds of objects have a gap:
  *
  * - dead letters that no redrive has ingested yet
  * - redriven objects whose samples memory may have lost since
@@ -86,7 +89,8 @@ export async function keepGaps(
     hasMore = page.hasMore;
     after = page.objects.at(-1)?.key ?? after;
   }
-  // Read the ledger after the list, so that it has an entry for each of these objects that was redriven since.
+  // Read the ledger after the objects are listed. It then has an entry for each of them that was redriven in the
+  // meantime.
   const [entries, progress] = await Promise.all([ledger.entries(), ledger.progress()]);
   for (const [key, entry] of entries)
     if (planRedrive(entry, progress) === 'drive') waiting.add(key);
@@ -100,7 +104,9 @@ export async function keepGaps(
   }
 }
 
-/** Returns the gap of an object. It has no ranges if the object is malformed: nobody knows what it should hold. */
+/**
+ * Returns the gap of an object. It has no ranges if the object is malformed: nobody knows which samples it should hold.
+ */
 export function gapOf(key: string, body: Uint8Array, metadata: Readonly<Record<string, string>>): Gap {
   let records: readonly DeliveredRecord[] = [];
   try {
@@ -140,15 +146,15 @@ function rangeOf(data: Uint8Array): MissingRange | undefined {
   }
 }
 
-/** Age of the gaps in memory from which they are read again, ms. */
+/** Age at which the copy of the gaps in memory is read again, ms. */
 const MAX_AGE_MS = 10_000;
-/** Age up to which a read does not wait until the gaps have been read again, ms. */
+/** Maximum age of a copy that reads still use while it is being read again, ms. */
 const MAX_STALE_MS = 60_000;
 
 /** Ranges that reads lack, by partition ({@link partitionKeyOf}), each with the arrival time of the first record of its object. */
 type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
 
-/** Tells readers about the gaps. Keeps them in memory, so that a read need not wait for the table. */
+/** Tells readers about the gaps. Keeps a copy of them in memory, so that a read need not wait for the table. */
 export class KnownGaps {
   private copy: { readonly ranges: MissingRanges; readonly readMs: number } | undefined;
   /** The last attempt to read the table, which may not have ended or may have failed. */
@@ -160,8 +166,8 @@ export class KnownGaps {
   ) {}
 
   /**
-   * Tells whether reads of partitions lack samples of a range. Call it before the read: an object that is ingested in
-   * between is then named, or its samples are read.
+   * Tells whether reads of partitions lack samples of a range. Call it before the read. If an object is ingested
+   * between the two, either the read gets its samples, or this call has named them as missing.
    *
    * @returns the earliest arrival time of samples that are missing, ms; undefined if none are
    */
@@ -179,14 +185,14 @@ export class KnownGaps {
     return since;
   }
 
-  /** Begins to read the gaps again if they are old, so that a read that follows need not wait for them. */
+  /** Begins to read the gaps again if the copy is old, so that a later read need not wait for them. */
   prepare(): void {
     this.fresh().catch(() => {});
   }
 
   /**
-   * Returns the ranges of the gaps. If the table does not answer, returns those that were read last, and asks it again
-   * after {@link MAX_AGE_MS}.
+   * Returns the ranges of the gaps. If the table does not answer, returns the last copy, and asks the table again after
+   * {@link MAX_AGE_MS}.
    *
    * @throws if the table does not answer and was never read
    */
@@ -194,7 +200,8 @@ export class KnownGaps {
     const nowMs = this.now();
     const isYounger = (than: number, read: { readonly readMs: number } | undefined) =>
       read !== undefined && Math.abs(nowMs - read.readMs) < than;
-    // Do not wait for an older attempt: Lambda may have frozen this instance since, and its gaps would be as old.
+    // Do not wait for an attempt that began long ago: Lambda may have frozen this instance since, and the attempt would
+    // return gaps as old as itself.
     if (this.last === undefined || !isYounger(MAX_AGE_MS, this.last)) this.last = this.refresh(nowMs);
     if (this.copy !== undefined && isYounger(MAX_STALE_MS, this.copy)) return this.copy.ranges;
     try {

@@ -3,7 +3,7 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { getItem, putItemIf, type Table } from '../platform/table';
 
-/** After an import has renewed the tenant's item, it may put samples into the stream for this time, in ms. */
+/** An import that has just renewed the tenant's item may put samples into the stream for this time, ms. */
 const NOTED_MS = 15 * 60_000;
 /** An import renews the tenant's item when the item has less than this time left, ms. */
 const RENEWED_MS = 10 * 60_000;
@@ -11,9 +11,9 @@ const RENEWED_MS = 10 * 60_000;
 const TTL_MS = 400 * DAY_MS;
 
 /**
- * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, but posted ones are
- * at most `maxSampleAge` old. So if memory has lost samples that arrived during an import, queries of any time range
- * may lack samples. After other losses, only queries of recent ranges may.
+ * Records until when imported samples of a tenant may arrive. Imported samples may be of any age; posted samples are at
+ * most `maxSampleAge` old. So if memory has lost samples that arrived during an import, queries of any time range may
+ * lack samples. After any other loss, only queries of recent ranges may.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */
@@ -23,8 +23,8 @@ export class Imports {
   constructor(private readonly table: Table) {}
 
   /**
-   * Notes that samples may arrive during the next {@link NOTED_MS}. Call it before putting imported samples
-   * into the stream.
+   * Notes that imported samples may arrive during the next {@link NOTED_MS}. Call it before putting them into the
+   * stream.
    */
   async note(tenantId: Id, nowMs: number): Promise<void> {
     if ((this.noted.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
@@ -42,7 +42,10 @@ export class Imports {
     this.noted.set(tenantId, untilMs);
   }
 
-  /** Returns the time until which imported samples may have arrived, as Unix time in ms; 0 without an import. */
+  /**
+   * Returns the time until which imported samples may arrive or have arrived, as Unix time in ms; 0 if there was no
+   * import.
+   */
   async untilMs(tenantId: Id): Promise<number> {
     const item = await getItem(this.table, metaKeys.imports(tenantId));
     return Number(item?.untilMs?.N ?? 0);

@@ -16,13 +16,12 @@ export interface LossWatchDependencies {
   readonly now: () => number;
 }
 
-/** What a look at the primaries of memory has found. */
+/** The result of a look at the primaries of memory. */
 export interface Look {
   readonly topology: Topology;
   /**
-   * The era after the look. Undefined if a primary did not answer, since it is then unknown which partitions were
-   * moved. Also undefined while every partition counts as lost (`EraStep.isLoss`) and no instance has recorded the loss
-   * yet.
+   * The era after the look. Undefined if a primary did not answer: then nobody knows which partitions were moved. Also
+   * undefined while every partition counts as lost (`EraStep.isLoss`) and no instance has recorded the loss yet.
    */
   readonly era: Era | undefined;
 }
@@ -30,15 +29,15 @@ export interface Look {
 /** Number of partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
 /**
- * Maximum number of times that a missing mark is read again. Another instance may have registered the partition and
- * be about to mark it.
+ * Maximum number of times that a missing mark is read again. Another instance may have registered the partition, and be
+ * about to write its mark.
  */
 const MARK_READS = 10;
 /** Time between two reads of a missing mark, ms. */
 const MARK_READ_MS = 100;
 /**
- * How long a call waits until a hash slot has been moved, or until it is certain whether a partition was
- * moved, ms. After that, the call treats the partition as lost, or fails.
+ * How long a call waits while a hash slot is being moved, or while nobody can tell whether a partition was moved, ms.
+ * After that, the call treats the partition as lost, or fails.
  */
 const UNSURE_MS = 2_000;
 /** Time between two looks while a call waits, ms. */
@@ -55,11 +54,11 @@ const LOOK_AGAIN_MS = 100;
  * it marks the partitions again, so that appends can resume. After a crash between these steps, the loss is noticed a
  * second time. That is safe: it costs at most another replay (DESIGN.md, rule 2).
  *
- * If a planned move has brought a partition to another primary, nothing is lost (era.ts). The new primary
- * then takes over the mark.
+ * A planned move to another primary loses nothing (era.ts). LossWatch then only writes the name of the new primary into
+ * the mark.
  */
 export class LossWatch {
-  /** Ids of losses that a replay has repaired, so that reads need not ask the table about them again. */
+  /** Ids of losses that a replay has repaired. Reads need not ask the table about these losses again. */
   private readonly closed = new Set<string>();
   private readonly recordedLooks = new SerialCalls(() => this.step(true));
   private readonly looks = new SerialCalls(() => this.step(false));
@@ -91,8 +90,9 @@ export class LossWatch {
   }
 
   /**
-   * Makes a partition ready for appends if its mark is missing or wrong. Registers and marks a new partition,
-   * takes over the mark of one that was moved, or records a loss and marks the partition again.
+   * Makes a partition ready for appends if its mark is missing or wrong. Registers and marks a new partition. For a
+   * partition that was moved, writes its new primary into the mark. Otherwise records a loss and marks the partition
+   * again.
    *
    * @throws when a move of the partition takes too long; the caller should try again
    */
@@ -155,9 +155,9 @@ export class LossWatch {
   }
 
   /**
-   * Whether a planned move has brought a partition to its primary. Call it for a partition that was read with the mark
-   * of another primary. Looks again for up to {@link UNSURE_MS} while this is uncertain, because a departing
-   * primary may not answer, or another instance may be about to record the new era.
+   * Whether a planned move has brought a partition to its present primary. Call it for a partition whose mark names
+   * another primary. While the answer is uncertain, looks again for up to {@link UNSURE_MS}: a departing primary may
+   * not answer, or another instance may be about to record the new era.
    *
    * @param loss id of the loss that the mark named when it was read
    */
@@ -175,7 +175,10 @@ export class LossWatch {
     }
   }
 
-  /** Returns the state of a registered partition as soon as it has a mark, or after a second if it gets none. */
+  /**
+   * Returns the state of a registered partition as soon as it has a mark. If it gets none within a second, returns the
+   * state without a mark.
+   */
   private async awaitMark(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
     let state = await hot.marks.read(ref);
@@ -187,7 +190,7 @@ export class LossWatch {
   }
 
   /**
-   * Records a loss of every partition, and marks every partition. Any sample that had not left memory may be lost.
+   * Records a loss of every partition, and marks every partition. Any sample that was still in memory may be lost.
    *
    * @param era number of the new era
    */
@@ -204,7 +207,8 @@ export class LossWatch {
     await mapLimited(found, PARALLEL, async ({ ref, state }) => {
       try {
         if (state === undefined || (await hot.marks.mark(ref, state, id, era))) return;
-        // `mark` returns false if another instance has taken over the mark, which happens while slots move.
+        // `mark` returns false if the mark has changed: while slots move, another instance may have written the new
+        // primary into it.
         const after = await hot.marks.read(ref);
         if (after.isMarkedHere && after.loss !== id) await hot.marks.mark(ref, after, id, era);
       } catch {}
@@ -226,13 +230,13 @@ export class LossWatch {
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (surveys[i] !== undefined) return;
-      // A node that does not answer may have lost nothing. The next use of one of its partitions reads the
+      // A node that does not answer need not have lost anything. The next use of one of its partitions reads the
       // partition's mark.
       const state = await hot.marks.read(ref).catch(() => undefined);
       const verdict = state && judge(state, era);
       if (verdict === 'lost' || verdict === 'unsure') lost.push({ ref, state: state! });
     });
-    // Another instance has recorded the loss and marked the partitions already.
+    // Nothing to do: another instance has already recorded the loss and marked the partitions.
     if (lost.length === 0) return;
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
     const expired = lost.filter(({ state }) => state.isExpired).length;
@@ -250,11 +254,11 @@ export class LossWatch {
 }
 
 /**
- * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its oldest record.
+ * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from the oldest record.
  * Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until time, and
- * the earliest arrival time in the marks of the lost partitions. The arrival time of a mark counts only if a replica of
- * the primary that wrote the mark has taken over. If the slot was moved or frames have expired, earlier samples may be
- * lost too.
+ * the earliest of the arrival times in the marks of the lost partitions. The arrival time in a mark counts only if the
+ * primary was replaced by its own replica, which has everything up to about that time. If the slot was moved, or if
+ * frames have expired, the partition may lack earlier samples too.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
  */

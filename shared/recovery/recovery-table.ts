@@ -14,13 +14,13 @@ import {
 import type { ConsumerNote } from './consumer-lag';
 import type { Era } from './era';
 
-/** A loss of acknowledged samples from memory; open until a replay has read the samples again. */
+/** A loss of acknowledged samples from memory. It is open until a replay has appended the samples again. */
 export interface Loss {
   readonly id: string;
   /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
   /**
-   * Number of times so far that any loss was noticed. A replay that began before the last notice may have missed
+   * Number of times that any loss has been noticed so far. A replay that began before the last notice may have missed
    * samples.
    */
   readonly notices: number;
@@ -31,7 +31,7 @@ export interface Loss {
   readonly reason: string;
 }
 
-/** A replay: records of the stream are read and appended to memory again. */
+/** A replay: the replayer reads records of the stream and appends their samples to memory again. */
 export interface Replay {
   readonly id: string;
   /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
@@ -149,8 +149,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Replaces the body of an item if the body is still `last`. Also succeeds if the item already has the new body,
-   * because the SDK retries a write whose response was lost. So two writers of the same body both succeed.
+   * Replaces the body of an item if the body is still `last`. Also succeeds if the item already has the new body: the
+   * SDK may be retrying a write whose response was lost. So two writers of the same body both succeed.
    *
    * @param last the body when it was read; undefined if there was no item
    * @returns false if another writer has written a different body
@@ -187,7 +187,10 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
-  /** Returns until when a command may move hash slots, as Unix time in ms. If no command does, it is 0 or in the past. */
+  /**
+   * Returns until when a command may move hash slots, as Unix time in ms. The time is 0 or in the past if no command is
+   * moving any.
+   */
   async scalingUntilMs(): Promise<number> {
     const item = await getItem(this.table, metaKeys.scaling);
     return Number(item?.scalingUntilMs?.N ?? 0);

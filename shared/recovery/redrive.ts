@@ -12,7 +12,7 @@ export interface RedriveObject {
   readonly modifiedMs: number;
 }
 
-/** Runs the ingester's code on records. Appending a record a second time changes nothing. */
+/** Runs the ingester's code on records. To append a record a second time is harmless. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   /** Sequence numbers of the records that a store refused. */
   readonly failed: readonly string[];
@@ -21,15 +21,15 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
 }>;
 
 /**
- * An entry of the ledger: it states that the records of an object have been appended to memory, or, if it equals
- * {@link BEGUN}, that this may have begun.
+ * An entry of the ledger. It states that the records of an object have been appended to memory. If it equals {@link
+ * BEGUN}, it states only that somebody may have begun to append them.
  */
 export interface RedriveEntry {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
   /** Number of times that any loss was noticed before the append (recovery-table.ts). */
   readonly notices: number;
-  /** Number of steps of recovery since the append in which a store refused the records: {@link redriveLost}. */
+  /** Number of steps of recovery after the append in which a store refused the records: {@link redriveLost}. */
   readonly refusals: number;
 }
 
@@ -78,7 +78,10 @@ const PAGE = 100;
 const MAX_ERRORS = 100;
 /** Number of steps after which a refused object no longer keeps a loss open. Recovery takes a step each minute. */
 const MAX_REFUSALS = 15;
-/** The entry of an object whose first ingest has not ended. No loss has -1 notices, so the object is driven again. */
+/**
+ * The entry of an object that is being ingested for the first time. The number of notices is never -1, so {@link
+ * redriveLost} ingests the object again if the first ingest does not end.
+ */
 const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
 
 /**
@@ -86,16 +89,15 @@ const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
  * it.
  *
  * Just after the object's records have been ingested, their samples are only in memory, and the stream may no longer
- * have the records. If memory loses the samples, they can be restored only from the object. So the object stays until
- * the samples have left memory.
+ * have the records. If memory loses the samples, only the object can restore them. So the object stays until the
+ * samples have left memory.
  *
- * The samples have left memory once the flushed-until time exceeds `entry.watermarkMs` by {@link ARRIVAL_SLACK_MS}.
- * `entry.watermarkMs` is the highest watermark of any shard just after the append. The slack is needed because
- * watermarks are arrival times, which may decrease. A flusher writes such a flushed-until time only if it began after
- * the append and found no sample in memory that arrived as early as the object's samples.
+ * `entry.watermarkMs` is the highest watermark of any shard just after the append. The samples have left memory once
+ * the flushed-until time exceeds it by {@link ARRIVAL_SLACK_MS}: only a flusher that began after the append writes such
+ * a time, and only if it found no sample in memory that arrived as early as the object's samples. The slack is needed
+ * because watermarks are arrival times, which may decrease.
  *
- * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
- * again.
+ * If a loss was noticed after the append, memory may have lost the samples. Then the records are ingested again.
  *
  * @param entry undefined if the object's records have not been ingested yet
  */
@@ -148,7 +150,8 @@ export async function redrive(
         waiting++;
         continue;
       }
-      // Without this entry, a loss could close without the samples if recovery is cut off just after the append.
+      // Without this entry, and if recovery were cut off just after the append, a loss of these samples could be closed
+      // without them.
       if (entry === undefined) await ledger.put(key, BEGUN);
       const driven = await driveObject({ store, ingest }, key);
       const isIngested = driven !== undefined && 'records' in driven && driven.records > 0;
@@ -161,7 +164,7 @@ export async function redrive(
       }
       records += driven.records;
       poison += driven.poison;
-      // The ingester has just put the record into quarantine again, under the same key.
+      // Keep the object: the ingester has just put its record into quarantine again, under the same key.
       if (isStillPoison(key, driven)) continue;
       if (driven.records === 0) {
         await store.delete(key);
@@ -177,15 +180,15 @@ export async function redrive(
 }
 
 /**
- * Ingests again the objects of the ledger whose samples a loss may have taken from memory. The replay of the loss does
- * not bring these samples back if the stream no longer has their records.
+ * Ingests again the objects of the ledger whose samples memory may have lost. The replay that repairs the loss does not
+ * restore these samples if the stream no longer has their records.
  *
- * An object that a store refused in {@link MAX_REFUSALS} steps is left to the next {@link redrive}. Otherwise, one object
- * could keep a loss open, and so the reads of all tenants failing, without end. If a store does not answer, that does not
- * count as a refusal.
+ * An object that a store refused in {@link MAX_REFUSALS} steps is left to the next {@link redrive}. Otherwise, one
+ * object could keep a loss open for ever, and the reads of all tenants would keep failing. It does not count as a
+ * refusal if a store does not answer.
  *
  * @returns false if there was no time for all of them; the next call goes on
- * @throws if an object cannot be ingested, after all others that there was time for
+ * @throws if an object cannot be ingested, after this call has tried all others that there was time for
  */
 export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDependencies): Promise<boolean> {
   const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
@@ -200,7 +203,8 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
     try {
       const driven = await driveObject({ store, ingest }, key);
       if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
-        // The object no longer exists, or must stay although nothing of it is in memory.
+        // Either the object no longer exists, or its record is in quarantine again. In both cases, nothing of it is in
+        // memory.
         await ledger.delete(key);
       else if ('error' in driven) {
         errors.push(driven.error);
@@ -217,7 +221,7 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
   return isDone;
 }
 
-/** Whether the record of a quarantined object still cannot be decoded. The ingester has quarantined it again. */
+/** Whether the record of a quarantined object still cannot be decoded. If so, the ingester has quarantined it again. */
 function isStillPoison(key: string, { poison }: { readonly poison: number }): boolean {
   return poison > 0 && key.startsWith(BUCKET_PREFIX.quarantine);
 }
@@ -225,7 +229,8 @@ function isStillPoison(key: string, { poison }: { readonly poison: number }): bo
 /**
  * Ingests the records of an object.
  *
- * @returns numbers of records, or an error; undefined if the object no longer exists
+ * @returns how many records were ingested and how many cannot be decoded, or an error; undefined if the object no
+ *   longer exists
  */
 async function driveObject(
   { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,

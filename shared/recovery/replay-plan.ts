@@ -23,9 +23,9 @@ export interface ReplaySituation {
 }
 
 /**
- * If a loss is noticed less than this time after a replay has ended, ms, the next replay also reads the range of the
- * ended replay, because memory may have lost the samples that the ended replay appended. Samples of earlier replays
- * have reached the warm tier by then.
+ * Maximum time between the end of a replay and a loss after which the next replay also reads the range of the ended
+ * replay, ms. Memory may have lost the samples that the ended replay appended. After this time, they have reached the
+ * warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 
@@ -55,7 +55,7 @@ export function planReplay({ loss, replay, requested, nowMs }: ReplaySituation):
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 
-/** Whether a replay reads all samples of a loss. It does if it began after the loss was last noticed. */
+/** Whether a replay reads all samples of a loss, which means that it began after the loss was last noticed. */
 export function repairs(replay: Pick<Replay, 'loss'>, loss: Loss): boolean {
   return replay.loss?.id === loss.id && replay.loss.notices === loss.notices;
 }
@@ -77,11 +77,10 @@ export interface WatermarkPlan {
 /**
  * Decides which shards must have a watermark: those whose records may not all be in memory yet.
  *
- * The flushed-until time never exceeds the lowest watermark of any shard. It follows that a watermark must not outlive
- * its shard, because the flushed-until time could never pass it, and that a shard with unread records must have a
- * watermark, because these records could otherwise count as flushed. Therefore, an open shard gets a watermark
- * immediately, unless one of its parents has a watermark. The watermark of a parent stays until each of its children
- * has a watermark.
+ * The flushed-until time never exceeds the lowest watermark of any shard. Two rules follow. The watermark of a shard
+ * that no longer exists must be deleted, or the flushed-until time could never pass it. A shard with unread records
+ * must have a watermark, or these records could count as flushed. So an open shard gets a watermark immediately, unless
+ * one of its parents has one. The watermark of a parent stays until each of its children has a watermark.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

@@ -27,7 +27,7 @@ export interface AdvanceDependencies extends RecoveryDependencies {
    */
   readonly redriveLost: () => Promise<boolean>;
   /**
-   * Records which samples reads lack because an object has not been ingested: see gaps.ts.
+   * Records which samples reads lack because the records of an object have not been ingested: see gaps.ts.
    *
    * @param looks whether to look for new dead letters
    */
@@ -35,23 +35,24 @@ export interface AdvanceDependencies extends RecoveryDependencies {
 }
 
 /**
- * Recovery looks for new dead letters in every step if a watermark is this old, ms. A batch becomes a dead letter when
- * it is at least twelve hours old, and the shard's watermark was as old for minutes.
+ * If a watermark is at least this old, ms, recovery looks for new dead letters in every step. A batch becomes a dead
+ * letter only after twelve hours or more. The watermark of its shard is old long before that, so recovery finds the
+ * dead letter within a minute.
  */
 const LATE_MS = HOUR_MS;
 
 /**
- * Takes one step of recovery. A schedule starts a step every minute, and an operator's command starts additional
- * steps. Every step reads the state in the recovery table, so it also completes an earlier step that was interrupted.
+ * Takes one step of recovery. A schedule starts a step every minute, and an operator's command starts additional steps.
+ * Every step reads the state in the recovery table, so it also completes an earlier step that was interrupted.
  *
  * - It puts a heartbeat into every open shard.
- * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay,
- *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
- * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end
- *   of the replay's range. Before it closes a loss, it ingests again what was redriven and may be lost.
+ * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay, and
+ *   creates a mapping for it. From then on, heartbeats have the id of the new replay.
+ * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end of
+ *   the replay's range. Before it closes a loss, it ingests again what was redriven and may be lost.
  * - It records the gaps of objects that have not been ingested, so that reads name them.
  *
- * @param asked the range that an operator asks for
+ * @param requested the range that an operator asks for
  */
 export async function advance(
   dependencies: AdvanceDependencies,
@@ -126,8 +127,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first. Otherwise the replayer could reach the new replay's heartbeats through it, without
-  // having read the new replay's range.
+  // Delete the old mapping first. Otherwise the replayer could meet the heartbeats of the new replay in batches of the
+  // old mapping, without having read the range of the new replay.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),

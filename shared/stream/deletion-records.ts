@@ -7,8 +7,8 @@ import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the stream,
- * so that the stream's sequence numbers tell which samples are older.
+ * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the stream, so
+ * that their sequence numbers tell which samples they are to delete: the older ones.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   return partitionDeletions(tenant, source, deletion).map(({ partition, ...part }) => ({

@@ -1,9 +1,9 @@
 import { MalformedRecordError } from './record-decoder';
 
 /**
- * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. Heartbeats let
- * readers advance even in shards without posts, so that the readers' lag can be measured. A replay that meets a
- * heartbeat with its own id has read all records that were in the shard when the replay began.
+ * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. So even a shard
+ * without posts gets records, and the lag of its consumer can be measured. A replay that meets a heartbeat with its own
+ * id has read all records that were in the shard when the replay began.
  *
  *     'H' 'B'  magic
  *     byte     format version, 1

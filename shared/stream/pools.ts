@@ -8,20 +8,20 @@ import { sourceIdOf } from '../model/placement';
 const MAX_SMALL_SERIES = 4;
 /** Maximum number of sources in a pool. */
 const MAX_POOL = 64;
-/** Minimum number of new sources in a request for a pool to be made. */
+/** Minimum number of new sources in a request for which post makes a pool. */
 const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
 /**
- * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples
- * lie in the same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
+ * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples lie in the
+ * same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
  *
- * A source that has only one series, in a group of its own, stores a version and a layout id with each sample, and a
- * chunk for each window. In a pool, sources that a gateway posts together share these costs: up to {@link MAX_POOL} new
- * sources of a request become a pool, in the order of the request. Several instances of post may choose pools for one
- * source at the same time. The choice that is written first binds all instances, and no instance sends a sample before
- * the choice is written.
+ * A source that has only one series, in a group of its own, would need a version and a layout id for each sample, and a
+ * chunk for each window. The sources of a pool share these costs. Up to {@link MAX_POOL} new sources of a request
+ * become a pool, in the order of the request. Several instances of post may choose different pools for one source at
+ * the same time. The choice that is written first binds all instances, and no instance sends a sample before the choice
+ * is written.
  */
 export class Pools {
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}

@@ -3,8 +3,8 @@ import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import type { OutgoingRecord } from './outgoing';
 
 /**
- * The stream has not accepted all records of a request. Retrying the request is safe: two copies of a sample are
- * merged into one.
+ * The stream has not accepted all records of a request. The sender may retry the whole request: two copies of a sample
+ * are merged into one.
  */
 export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
@@ -16,12 +16,12 @@ const MAX_CALL_RECORDS = 500;
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
 /** Maximum number of times that a record is sent. */
 const MAX_TRIES = 6;
-/** Minimum wait before the second try, ms. The wait before each further try is twice as long. */
+/** Minimum wait before the second try, ms. The minimum doubles before each further try. */
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Retries only the refused records, after random, growing waits, for about 3 s in
- * total. Senders time out after 30 s.
+ * Puts every record into the stream. Sends the refused records again, after random and growing waits, for at most about
+ * 3 s in total. (Senders time out after 30 s.)
  *
  * @param random returns a number in [0, 1)
  * @throws {StreamUnavailableError} when the stream still refuses some records (DESIGN.md, rule 1)

@@ -76,7 +76,7 @@ function* joinRows(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<
     const series = new Int32Array(count);
     const values = new BigUint64Array(count);
     let at = 0;
-    // Each row has few series, so a loop is faster than creating views for copying.
+    // A row has few series, so a loop is faster than making views for `set`.
     for (const row of rows)
       for (let i = 0; i < row.series.length; i++, at++) {
         series[at] = row.series[i]!;
