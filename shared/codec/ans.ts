@@ -1,9 +1,9 @@
 /**
- * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in almost as few bits as their
- * entropy requires, with one table look-up and one shift for each symbol.
+ * Table-driven asymmetric numeral systems (tANS), an entropy coder. It codes symbols with known weights in almost as
+ * few bits as their entropy requires, with one table look-up and one shift for each symbol.
  *
- * @see J. Duda, Asymmetric numeral systems, arXiv:1311.2540; Y. Collet's Finite State Entropy, RFC 8878 4.1,
- * whose spreading of symbols over states is used here
+ * @see J. Duda, Asymmetric numeral systems, arXiv:1311.2540; Y. Collet's Finite State Entropy, RFC 8878 4.1, whose
+ *   spreading of symbols over states is used here
  */
 
 /** Maximum `tableLog`. A coder has 2^tableLog states, and the weights of all symbols add up to this number. */
@@ -63,8 +63,8 @@ const firstState = new Int32Array(256);
 const countOffset = new Int32Array(256);
 
 /**
- * Encodes `symbols[0, count)`. A tANS decoder yields symbols in the reverse of the encoding order. The encoder
- * therefore starts with the last symbol, so that readers get the first symbol first.
+ * Encodes `symbols[0, count)`. A tANS decoder yields symbols in the reverse of the order in which they were encoded. So
+ * the encoder starts with the last symbol, and readers get the first symbol first.
  *
  * @param weights the weight of each symbol, at least 1; their sum is 2^tableLog
  * @param steps receives `bits << 4 | count` for each symbol: the bits that the decoder reads after it

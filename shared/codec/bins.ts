@@ -52,9 +52,9 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses the bins with which, by estimate, the ascending integers `sorted[0, count)` take the fewest bits. First puts
- * neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group gets its
- * own. Then finds the best way to join neighbouring groups into bins.
+ * Chooses the bins with which the ascending integers `sorted[0, count)` take the fewest bits, by estimate. It first
+ * puts neighbouring integers into about `resolution` groups. An integer that is frequent enough to fill a group gets
+ * its own. Then it finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
  * @param scale how many values each given value represents, if the given values are a sample; otherwise 1
@@ -83,7 +83,8 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // Stop. This bin alone needs more bits than the best choice so far, and it would need even more with more groups.
+      // Stop: this bin alone already needs more bits than the best choice so far, and with more groups it would need
+      // even more.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {

@@ -156,7 +156,7 @@ export class BitReader {
     if (this.position > this.endByte * 8) this.throwCutOff();
     const byte = at >>> 3;
     const { bytes } = this;
-    // Bytes beyond the array are undefined, which `|` treats as 0. The result has none of their bits.
+    // A byte beyond the array is undefined, which `|` treats as 0. The result takes none of its bits.
     const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
     return (word >>> (at & 7)) & ((1 << count) - 1);
   }

@@ -69,8 +69,8 @@ export function blockFromFrames(
     else for (let i = 0; i < positions.length; i++) ownCounts[positions[i]!]!++;
   }
 
-  // A row that several frames contribute to may have values of different versions. Without such rows, values
-  // need no versions of their own.
+  // If several frames contribute to a row, its values may have different versions. If there is no such row, values need
+  // no versions of their own.
   const cellsBearVersions = rowCount < samples.length;
   const gathered = ownCounts.map((count) => count + wholeFrames);
   const columns = Array.from(gathered, (count) => ({

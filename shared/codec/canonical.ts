@@ -95,8 +95,8 @@ function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
 }
 
 /**
- * Finds the most frequent version of each row. First lays the cells out row by row, then counts one row at a time.
- * This order needs one counter for each version, instead of one for each version in each row.
+ * Finds the most frequent version of each row. First lays the cells out row by row, then counts one row at a time. So
+ * it needs one counter for each version, not one for each version in each row.
  */
 function frequentVersions(draft: BlockDraft): Uint32Array {
   const rowCount = draft.timestamps.length;
@@ -141,7 +141,7 @@ function frequentVersions(draft: BlockDraft): Uint32Array {
 function withUsedVersions(draft: BlockDraft): Block {
   const { layout, timestamps, versions, rowVersions, cells } = draft;
   const used = new Uint8Array(versions.length);
-  // Rows count too: a row's version need not occur in any column's `versions`.
+  // Count the versions of rows too: a row's version need not occur in any column's `versions`.
   for (let row = 0; row < rowVersions.length; row++) used[rowVersions[row]!] = 1;
   for (const column of cells) {
     if (column.versions !== undefined) for (const version of column.versions) used[version] = 1;
@@ -162,7 +162,9 @@ function withUsedVersions(draft: BlockDraft): Block {
   return { layout, timestamps, versions: kept, rowVersions: rowVersions.map(renumber), columns };
 }
 
-/** Makes a column without keys for absent fields. Tests compare blocks by `toEqual`, which sees such keys. */
+/**
+ * Makes a column that has no keys for absent fields: `toEqual`, with which tests compare blocks, would see such keys.
+ */
 const asColumn =
   (timestamps: Float64Array) =>
   ({ rows, values, versions }: Cells): Column => ({

@@ -40,9 +40,9 @@ const CRC_BYTES = 4;
 /** Maximum number of values in a chunk, a limit of the format. */
 const MAX_VALUES = 2 ** 24;
 /**
- * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or version
- * {@link OBJECT_WEIGHT}, and a chunk has at least one byte for this much weight. A chunk that would be smaller, because
- * its data is regular, is padded with zeros before the checksum.
+ * Maximum weight of a chunk's content for each byte of the chunk. It bounds the memory that a small chunk can make a
+ * reader allocate. A value weighs 1, a series or version {@link OBJECT_WEIGHT}. A chunk with too few bytes, because its
+ * data is regular, is padded with zeros before the checksum.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
@@ -273,7 +273,7 @@ interface Tail {
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
    * Whether sorting changed the order of the versions. If so, a block made from the chunk's columns may not be
-   * canonical, because a different one of several equally frequent versions may now be the lowest.
+   * canonical: of several equally frequent versions of a row, another one may now be the lowest.
    */
   readonly isReordered: boolean;
 }

@@ -32,7 +32,7 @@ export function denominator(factor: number, exponent: number): number {
   return factor * POWERS[exponent]!;
 }
 
-/** Mantissas must be below this: adding {@link ROUND} to a larger number does not round it to an integer. */
+/** Mantissas must be below this bound. Adding {@link ROUND} to a larger number does not round it to an integer. */
 const MAX_MANTISSA = 2 ** 51;
 /** 1.5 * 2^52. Adding it to a number and subtracting it again rounds the number to an integer. */
 const ROUND = 6755399441055744;
@@ -155,7 +155,8 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
         if (raised > exponent) {
           exponent = raised;
           power = denominator(factor, raised);
-          // Begin again with the higher exponent. The values so far remain decimals, with zeros at the end.
+          // Begin again with the higher exponent. The values so far stay decimals: their mantissas only get more zeros
+          // at the end.
           exceptionCount = 0;
           noisy = 0;
           i = -1;
@@ -189,9 +190,9 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
 const MAX_SEARCHES = 64;
 
 /**
- * Chooses the exponent to begin with, and the limit of mantissas, from a sample of values. A value with an
- * error of a few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not decide the exponent
- * of all values. Mantissas of that length are therefore allowed only if more than a quarter of the sample needs them.
+ * Chooses, from a sample of values, the exponent to begin with and the limit of mantissas. A value with an error of a
+ * few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not decide the exponent of all values.
+ * So mantissas of that length are allowed only if more than a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);

@@ -13,7 +13,9 @@ import { sortIntegers } from './sorting';
 /** Maximum magnitude of an integer in a sequence. */
 export const MAX_INTEGER = 2 ** 51;
 
-/** If quotients are further apart than this, their differences could need more than 53 bits. */
+/**
+ * Maximum distance of quotients for which differences are tried. Beyond it, differences could need more than 53 bits.
+ */
 const MAX_DELTA_RANGE = 2 ** 50;
 /** Stored instead of the order (0, 1 or 2) if all integers equal the first. */
 const ALL_EQUAL = 3;
@@ -165,8 +167,8 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Tells which orders are worth trying. The differences of noise are larger than the noise itself, but the
- * differences of a random walk or a counter are smaller than its values. The function compares three sums:
+ * Tells which orders are worth trying. The differences of noise are larger than the noise itself. The differences of a
+ * random walk or a counter are smaller than its values. The function compares three sums:
  *
  * - the distances of quotients from their mean
  * - the distances of quotients from the previous quotient
@@ -196,7 +198,7 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
     if (i > 1) turns += Math.abs(nextDelta - delta);
     delta = nextDelta;
   }
-  // In a short sequence, trying an order is a large part of the work, and the sums are less reliable estimates.
+  // In a short sequence, an additional try is a large part of the work, and the sums estimate less reliably.
   const isShort = count <= SHORT;
   const tries1 = deltas < deviation * (isShort ? 1 : 1.25);
   const tries0 = !tries1 || deltas * (isShort ? 6 : 16) > deviation;

@@ -57,8 +57,8 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest lower bound that a bin can have. The previous bin determines it, because a bin with offsets of `n`
- * bits is wider than 2^(n-1); otherwise fewer bits would suffice. Writers store only the bin's distance from it.
+ * Returns the lowest lower bound that a bin can have. It follows from the previous bin: a bin with offsets of `n` bits
+ * is wider than 2^(n-1), or fewer bits would suffice. Writers store only how far the bin's lower bound is above it.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
@@ -158,8 +158,8 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
     for (let i = 0; i < count; i++) symbols[i] = findBin(lower, binCount, latents[i]!);
     return;
   }
-  // Build an index: for the leading bits of a latent's distance from the lowest bin, the first bin that the latent
-  // can be in. From there, the loop below moves on to the right bin.
+  // Build an index: for the leading bits of a latent's distance from the lowest bin, the first bin that may hold the
+  // latent. The loop below goes on from there to the right bin.
   const shift = Math.max(0, bitLength(range) - INDEX_BITS);
   let slot = 0;
   for (let bin = 0; bin < binCount; bin++) {

@@ -32,7 +32,8 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // In a pool's group, series of one source often have equal overrides. A later series refers to the earlier one.
+    // In a pool's group, the series of one source often have equal overrides. A later series then refers to the earlier
+    // one.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);

@@ -1,7 +1,7 @@
 /**
- * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame, and
- * sends picks to select them. If a frame's layout has a pick, the tier returns only the picked columns of the frame;
- * otherwise it returns the whole frame. FORMAT.md describes the bytes.
+ * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame. It sends
+ * picks, each of which lists the wanted columns of one layout. If a frame's layout has a pick, the tier returns only
+ * the picked columns of the frame; otherwise it returns the whole frame. FORMAT.md describes the bytes.
  */
 import type { PositionedFrame } from './block';
 import { decodeVersion } from './frame';

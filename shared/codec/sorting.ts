@@ -1,8 +1,9 @@
 /**
- * Sorts integers by their digits. For sequences of a day and longer, it doubles the speed of encoding a chunk.
+ * Sorts integers by their digits (radix sort). For sequences of a day and longer, it doubles the speed of encoding a
+ * chunk.
  */
 
-/** Up to this length, the platform's sort is as fast. */
+/** Maximum length for which the platform's sort is as fast. */
 const MAX_SHORT = 128;
 const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;

@@ -60,9 +60,9 @@ function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
 }
 
 /**
- * Implements {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. The function
- * takes the ranges by descending version, and paints each range's stretches, unless they are already painted, with the
- * range's version.
+ * Implements {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. The function goes
+ * through the ranges by descending version. Each range paints its stretches with its version, unless they are painted
+ * already.
  *
  * @param result receives the disjoint ranges
  */

@@ -146,7 +146,7 @@ interface Dictionary {
 
 const dictionaryIndexes = new Float64Array(MAX_SEGMENT);
 const dictionaryEntries = new Uint32Array(MAX_SEGMENT);
-/** Hash table with open addressing: 0 if the slot is free, otherwise 1 + the index of the entry there. */
+/** Hash table with open addressing. An element is 0 if the slot is free, otherwise 1 + the index of the entry there. */
 const slots = new Uint16Array(4096);
 
 /** Makes the dictionary of a segment. Returns undefined if more than a third of the values are distinct. */

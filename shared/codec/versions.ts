@@ -33,9 +33,9 @@ const MAX_CLOCK_DISTANCE = 1e6;
 const MAX_PARTS = 11;
 
 /**
- * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number. This order
- * matters only to the format; {@link compareVersions} decides which of two values wins. The two orders differ only
- * where arrival times do not ascend.
+ * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number. Only the
+ * format uses this order; {@link compareVersions} decides which of two values wins. The two orders differ only where
+ * arrival times do not ascend.
  */
 function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
@@ -101,8 +101,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
   const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
   const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
   const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
-  // Store arrival times instead of delays if the delays vary more than the arrival times, as in a backfill, or if they
-  // exceed 2^53 and so are not exact.
+  // Store arrival times instead of delays if they vary less than the delays, as in a backfill, or if a delay exceeds
+  // 2^53 and so is not exact.
   const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
   writer.write(isDelayed ? 1 : 0, 1);
   writeWideIntegers(writer, isDelayed ? delays : arrivals, count);

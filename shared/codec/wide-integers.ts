@@ -3,7 +3,8 @@ import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
 /**
- * If any integer is too large for integers.ts, every integer is divided by this, and written as quotient and remainder.
+ * If any integer is too large for integers.ts, the writer divides every integer by this number, and writes the
+ * quotients and the remainders.
  */
 const HALF = 2 ** 32;
 

@@ -23,7 +23,7 @@ const FIRST_WORDS = 1_024;
 // Indexes of the words at the start of an entry. The bytes of the key follow these words.
 /** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that was looked up right after this one last time; 0 if there is none. */
+/** The entry that a caller looked up right after this one the last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
@@ -34,12 +34,13 @@ const HEADER_WORDS = 5;
 const LONG_BYTES = 64;
 
 /**
- * A hash table that maps keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys lie outside
- * the JavaScript heap: with an object for each of a million series, garbage collection took a third of post's CPU time.
+ * A hash table that maps keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys are stored
+ * in buffers, outside the JavaScript heap: with an object for each of a million series, garbage collection took a third
+ * of post's CPU time.
  *
- * Senders send the same series every minute in the same order. So a look-up first tries the entry that last followed
- * the previous entry, which is nearly always right. A look-up always compares bytes, because a tenant could make two
- * byte strings with equal hashes.
+ * Senders send the same series every minute in the same order. So a look-up first tries the entry that followed the
+ * previous entry the last time, which is nearly always right. A look-up always compares bytes, because a tenant could
+ * make two byte strings with equal hashes.
  */
 export class ByteTable {
   private readonly words: Int32Array[] = [];
@@ -60,9 +61,9 @@ export class ByteTable {
   }
 
   /**
-   * Guesses the next entry, for a caller that does not know where the entry's bytes end.
+   * Guesses the next entry. For a caller that does not know where the bytes of the next key end.
    *
-   * @returns the entry that followed the previous one last time, if `bytes` has that entry's bytes at `at`; else 0
+   * @returns the entry that followed the previous one the last time, if `bytes` has that entry's bytes at `at`; else 0
    */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
@@ -200,7 +201,7 @@ export class ByteTable {
     return i < 0;
   }
 
-  /** Returns the entry that was looked up after the last one the previous time; 0 if there is none. */
+  /** Returns the successor of the entry that was looked up last; 0 if it has none. */
   private expected(): number {
     return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
   }
@@ -209,7 +210,7 @@ export class ByteTable {
     return this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + word]!;
   }
 
-  /** Records that `entry` was looked up right after the last one. */
+  /** Records that `entry` follows the entry of the previous look-up. */
   private follow(entry: number): void {
     const { last } = this;
     if (last !== 0) this.words[last >> CHUNK_BITS]![(last & CHUNK_MASK) + SUCCESSOR] = entry;
@@ -218,8 +219,8 @@ export class ByteTable {
 }
 
 /**
- * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash: it is a product, whose upper
- * bits depend on all bits of the factors, but whose lower bits depend only on lower bits.
+ * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash. A hash is a product: its
+ * upper bits depend on all bits of the factors, its lower bits only on lower bits.
  *
  * @param mask number of slots, a power of two, less 1
  */
@@ -276,7 +277,7 @@ export function byteHash(bytes: Uint8Array, start: number, end: number): number 
   for (; at + 4 <= end; at += 4) {
     const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     hash = Math.imul(hash ^ word, 0x01000193);
-    // Mix upper bits into the lower ones. The lower bits of a product depend only on the lower bits of its factors.
+    // Mix upper bits into the lower ones, which depend only on the lower bits of the factors.
     hash ^= hash >>> 15;
   }
   for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);

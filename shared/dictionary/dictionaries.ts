@@ -42,7 +42,7 @@ export class SeriesDictionaries {
     if (largest === undefined) return;
     this.byTenant.delete(largest.tenantId);
     this.usedBytes -= largest.bytes;
-    // A request in progress may still use the dropped dictionary. Do not count the memory that the request adds.
+    // A request in progress may still use the dropped dictionary. Do not count the memory that it adds.
     largest.onUse = undefined;
   }
 }

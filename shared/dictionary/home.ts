@@ -16,8 +16,8 @@ export interface GroupRow {
 }
 
 /**
- * The position of a series is `group * COLUMNS + column + 1`: `group` is the group's number in the home, `column`
- * the series' column in the group's layout. The position is 0 if the series is in no union.
+ * A position tells where a series is in its home. It is `group * COLUMNS + column + 1`: `group` is the group's number
+ * in the home, `column` the series' column in the group's layout. The position is 0 if the series is in no union.
  */
 /** Bits of a column's number. 4,096 columns are four times the series of a layout (`cutSeries`). */
 const COLUMN_BITS = 12;
@@ -31,12 +31,12 @@ const HOME_BYTES = 250;
 const GROUP_BYTES = 800;
 
 /**
- * Maximum number of series to which a union may grow. Only a union whose first row was larger has more. Records
- * contain the layouts of their rows, so rows of larger unions take more of the stream.
+ * Maximum number of series to which a union may grow. A union has more only if its first row had more. Records contain
+ * the layouts of their rows, so rows of larger unions take more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;
 /**
- * Maximum number of times that a union grows. The catalogue keeps the new layouts that each growth makes. Senders need
+ * Maximum number of times that a union grows. Each growth makes new layouts, which the catalogue keeps. Senders need
  * far fewer: 500 requests with random halves of 100 series made fewer than 12 layouts (decisions/2026-11-23-unions.md).
  */
 const MAX_GROWTHS = 64;
@@ -46,25 +46,25 @@ const MAX_GROWTHS = 64;
  */
 const MAX_UNIONS = 2_048;
 /**
- * A home drops all unions and starts again after this much sample time, ms, to remove series that are no longer
- * sent. Starting again costs a new layout for each source. Six hours are four such layouts a day, and a Prometheus whose
- * queues changed writes larger records for no longer than that.
+ * Sample time after which a home drops all unions and starts again, ms. That removes series that are no longer sent.
+ * Starting again costs each source a new layout, so a source makes four layouts a day. If a Prometheus server
+ * distributes its series over its queues in another way, it writes larger records for at most this time.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Maximum ratio of the average number of series in a home's groups to the number that `splitBitsFor` allows. 8 times 256
- * is half of the 4,096 series above which the archive does not roll up a group. Without this bound, a target with many
- * queues would put ten thousand series into a group.
+ * Maximum crowding of a home's groups: the average number of series in a group, divided by the number that
+ * `splitBitsFor` allows. 8 times 256 is half of the 4,096 series above which the archive does not roll up a group.
+ * Without this bound, a target with many queues would put ten thousand series into a group.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * The remaining total size of the layouts that one request may cause, in bytes. A small row uses up the size of the
- * packed layouts that its record must contain. A union that grows uses up the size of the layouts that it replaces.
- * Without this bound, a few samples could cause megabytes of records, and 900 lines of 16 hosts with 300 new fields
- * each took 30 s.
+ * What is left of the total size of the layouts that one request may cause, in bytes. A small row uses up the size of
+ * the packed layouts that its record must contain. A union that grows uses up the size of the layouts that it replaces.
+ * Without this bound, a few samples could cause megabytes of records. (In a test, 900 lines of 16 hosts with 300 new
+ * fields each took 30 s.)
  */
 export interface Allowance {
   layoutBytes: number;
@@ -94,14 +94,16 @@ interface Union {
  * The home of series: the groups of a source, or of a pool of sources. A home divides its series into unions, and
  * thereby chooses the layouts in which rows are written. A union is a set of series that arrive in the same rows.
  *
- * Senders may divide their series among requests in any way, and a layout for each part would cost more than the
+ * Senders may divide their series among requests in any way. A layout for each such division would cost more than the
  * samples. So a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a
- * presence map. If a row has series of two unions, the two unions are merged. If a Prometheus server distributes the
- * series of a scrape over queues, each queue gets a union, because its rows share no series with other queues. If any
- * row may have any series, as in Telegraf's batches, all series are in one union after a few requests.
+ * presence map. If a row has series of two unions, the two unions are merged.
  *
- * Instances of post need not agree on unions, and no store has them: an instance that knows fewer series writes
- * smaller layouts (ingest/common-layouts.ts).
+ * Two examples: a Prometheus server distributes the series of a scrape over queues. Each queue gets a union, because
+ * its rows share no series with other queues. In Telegraf's batches, any row may have any series. After a few requests,
+ * all series are in one union.
+ *
+ * Instances of post need not agree on unions, and no store has them: an instance that knows fewer series writes smaller
+ * layouts (ingest/common-layouts.ts).
  */
 export class Home {
   /** Groups by number; undefined if the number is free. */
@@ -110,9 +112,9 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** The largest number of series that the home's unions have had. */
+  /** The largest number of series that all of the home's unions together have had. */
   private mostSeries = 0;
-  /** Timestamp of the first row since the home last started again, ms. */
+  /** Timestamp of the first row since the home last dropped its unions, ms. */
   private beganMs: number | undefined;
 
   /** @param id id of the source or pool, from which the ids of its groups are derived */
@@ -136,7 +138,7 @@ export class Home {
     return this.splitByUnions(series, values, allowance) ?? this.splitAlone(series, values);
   }
 
-  /** Returns undefined if the allowance is used up. */
+  /** Divides a row into the groups of its series' unions. Returns undefined if the allowance is used up. */
   private splitByUnions(
     series: Int32Array,
     values: BigUint64Array,
@@ -309,5 +311,5 @@ function sumOf<T>(all: Iterable<T>, of: (each: T) => number): number {
   return sum;
 }
 
-/** Reused buffer for a row's new series. Allocating arrays would produce as much garbage as the rows' values. */
+/** Reused buffer for a row's new series. New arrays would cause as much garbage as the rows' values. */
 let addedScratch = new Int32Array(1024);

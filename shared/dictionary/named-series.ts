@@ -34,7 +34,7 @@ interface Name {
 /** The names of the series of a layout, in the order of its columns. */
 interface NamesOfLayout {
   readonly encoded: EncodedNames;
-  /** For each column, the index of its series in the row. */
+  /** For each column, the position of its series in the row. */
   readonly positions: Uint32Array;
   /** Total size of the names in the {@link labelsKey}s of all series, in bytes. */
   readonly nameBytes: number;
@@ -60,7 +60,10 @@ export class NamedSeries implements SeriesNamer {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** The names of each layout. The key consists of the bytes of the names' numbers, in the order of a row. */
+  /**
+   * The names of each layout that was made so far. The key consists of the bytes of the names' numbers, in the order of
+   * a row.
+   */
   private readonly layouts = new Map<string, NamesOfLayout>();
   /** The series that was looked up last. */
   private lastSeries = 0;

@@ -24,14 +24,14 @@ export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** What is known of a series' labels without the labels; see `LabelsHash` for the hash and `keyBytes`. */
+/** What a dictionary keeps of a series' labels: their hash, and the size of their key in bytes (see `LabelsHash`). */
 export interface LabelsDigest {
   readonly hash: number;
   readonly keyBytes: number;
   readonly labelCount: number;
 }
 
-/** The namer of a series, by its index, and the two numbers from which it finds the labels. */
+/** How to find the labels of a series: the index of its namer, and two numbers that the namer understands. */
 export interface SeriesName {
   readonly namer: number;
   readonly first: number;

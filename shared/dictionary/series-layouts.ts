@@ -68,8 +68,8 @@ function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array, not a typed array: only a plain array's sort benefits from ordered runs, which the series of
-  // old unions have.
+  // Sort a plain array, not a typed array. Only the sort of a plain array is faster if parts of the array are in order
+  // already, as the series of the merged unions are.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

@@ -4,15 +4,14 @@ import { type Cuts, SharedTimes } from './shared-times';
 /**
  * Aggregates the samples of a series by aligned steps of time.
  *
- * Stored rollups must give the same result, bit for bit, as the samples. Floating-point sums depend on the order of
- * additions, so there is only one definition. A step aggregates grains, which are aligned days or hours, of the
- * greatest length that divides the step. A day aggregates its hours, and an hour its samples. A step that no grain
- * divides aggregates its samples. Sums are sums of sums in order of time, the minimum is the minimum of minima, the
- * first value is the first of the first values, and so on.
+ * A result from stored rollups must be the same, bit for bit, as a result from the samples. Floating-point sums depend
+ * on the order of additions, so this order is fixed. A day is aggregated from its hours, and an hour from its samples.
+ * A step is aggregated from days or, if days do not divide it, from hours. If hours do not divide it either, it is
+ * aggregated from its samples. Sums are sums of sums in order of time, the minimum is the minimum of minima, the first
+ * value is the first of the first values, and so on.
  *
- * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
- * and maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never
- * -0.
+ * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum and
+ * maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never -0.
  */
 
 /** The samples of a series, ascending in time, at most one for each timestamp. */
@@ -20,11 +19,11 @@ export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
   /**
-   * Number of original samples that each of these samples represents; set only if each sample represents several, such
-   * as all samples of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
+   * For each of these samples, the number of original samples that it stands for; set only if they stand for several,
+   * such as all samples of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
    */
   readonly counts?: ArrayLike<number> | undefined;
-  /** Finite sums: see {@link scaledOf}. */
+  /** The sums of the samples, scaled so that they are finite: see {@link scaledOf}. */
   readonly scaled?: ArrayLike<number> | undefined;
 }
 
@@ -38,7 +37,7 @@ export type Aggregate = (typeof AGGREGATES)[number];
  */
 const SCALE = 2 ** -64;
 
-/** Returns the length of the grains that a step aggregates, ms; undefined if it aggregates samples. */
+/** Returns the length of the grains from which a step is aggregated, ms; undefined if it is aggregated from samples. */
 export function storedGrainMs(stepMs: number): number | undefined {
   return [DAY_MS, HOUR_MS].find((grainMs) => stepMs % grainMs === 0);
 }
@@ -76,7 +75,7 @@ export function grainsIn(
 }
 
 /**
- * Whether a rollup can store these grains. False if a sum of finite values is infinite, because a rollup has no
+ * Whether a rollup can store these grains. It cannot if a sum of finite values is infinite, because a rollup has no
  * `scaled` sums.
  */
 export function isStorable({ values, scaled }: Samples): boolean {
@@ -87,8 +86,8 @@ export function isStorable({ values, scaled }: Samples): boolean {
 }
 
 /**
- * Returns the sum of the samples that sample `index` represents, times {@link SCALE}. The product is finite even if
- * the sum is not. `scaled` is absent if all sums are finite.
+ * Returns the sum of the original samples that sample `index` stands for, times {@link SCALE}. The product is finite
+ * even if the sum is not. `scaled` is absent if all sums are finite.
  */
 function scaledOf({ values, scaled }: Samples, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
@@ -166,7 +165,7 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   return sum;
 }
 
-/** Returns aggregated samples with finite averages and sums. */
+/** Returns aggregated samples as a response shows them, with finite averages and sums. */
 function shownOf(samples: Samples, aggregate: Aggregate): Pick<Samples, 'timestamps' | 'values'> {
   const { timestamps, values, counts } = samples;
   if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps, values };
@@ -178,7 +177,7 @@ function shownOf(samples: Samples, aggregate: Aggregate): Pick<Samples, 'timesta
       shown[i] = Number.isFinite(sum) ? sum / counts![i]! : scaledOf(samples, i) / counts![i]! / SCALE;
     else {
       const finite = Number.isFinite(sum) ? sum : scaledOf(samples, i) / SCALE;
-      // Return the largest number instead of an infinity, which JSON does not have.
+      // JSON has no infinity. Return the largest number instead.
       shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
     }
   }

@@ -3,7 +3,7 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum size of a buffer, in bytes, that is worth a call to free it immediately. */
+/** Minimum size of a buffer for which a call to free it immediately is worthwhile, in bytes. */
 const MIN_FREED = 32 * 1024;
 
 /**

@@ -11,12 +11,11 @@ export interface CacheOptions {
 
 /**
  * A cache with strings as keys. It bounds the estimated bytes of its entries. It is written by hand because no library
- * evicts like this:
+ * evicts entries in both of these ways:
  *
- * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If slightly more
- *   entries are needed than fit, the least recently used entry is always the one that is needed next, so an LRU cache
- *   would never hit.
- * - It is fair to several owners, such as tenants. It evicts an entry of an owner that uses more than an equal share of
+ * - At random. Hosts post and dashboards poll one after the other, once a minute. If slightly more entries are needed
+ *   than fit, the least recently used entry is always the one that is needed next, so an LRU cache would never hit.
+ * - Fairly among several owners, such as tenants. It evicts an entry of an owner that uses more than an equal share of
  *   the memory. An owner that uses less never loses an entry to another owner.
  */
 export class Cache<Value> {

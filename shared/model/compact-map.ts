@@ -2,8 +2,8 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * A map from strings to numbers that takes 32 bytes for each entry, however long the string is, because it stores only
- * a 64-bit hash of the string. With a probability of the number of entries divided by 2^64, it therefore returns a
+ * A map from strings to numbers. An entry takes 32 bytes, however long the string is, because the map stores only a
+ * 64-bit hash of the string. So with a tiny probability, the number of entries divided by 2^64, the map returns a
  * number for a string that was never set.
  *
  * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
@@ -93,6 +93,6 @@ const ENTRY_BYTES = 32;
 const FIRST_SLOTS = 1_024;
 /**
  * Number of slots in which a string may be: the slot given by its hash, and the slots after it. If half of all slots
- * are taken, 1 string in 100,000 would need more slots.
+ * are taken, one string in 100,000 finds none of its slots free.
  */
 const PROBES = 32;

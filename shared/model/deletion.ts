@@ -40,7 +40,7 @@ export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
 }
 
-/** The range of a deletion without bounds. {@link withinKnownEpochs} limits its end once the deletion has arrived. */
+/** The range of a deletion of all samples. {@link withinKnownEpochs} limits its end once the deletion has arrived. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };

@@ -6,7 +6,7 @@ const FIRST_SLOTS = 64;
 export type Multipliers = readonly [low: number, high: number];
 
 /**
- * The factors of this process. They are random because senders choose labels, and thereby hashes: a sender who knew the
+ * The factors of this process. They are random because senders choose labels, and thereby hashes. A sender who knew the
  * factors could put 65,536 series into one slot with a single request.
  */
 const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1];
@@ -24,8 +24,8 @@ export function firstSlot(hash: number, [low, high]: Multipliers, shift: number)
 }
 
 /**
- * A set of 53-bit hashes. It takes 16 to 32 bytes for each hash, and allocates no objects. It treats 0 and 1 as
- * equal.
+ * A set of 53-bit hashes. It takes 16 to 32 bytes for each hash, and allocates no objects. It treats the hashes 0 and 1
+ * as equal.
  */
 export class HashSet {
   private slots: Float64Array;

@@ -5,7 +5,10 @@ import { TextHash } from './text-hash';
 const MAX_TEXTS = 16_384;
 /** Maximum length of a string whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Maximum number of labels of a series that are compared with those of the previous series. They are mostly equal. */
+/**
+ * Maximum number of labels of a series that are compared with the labels of the previous series, most of which are the
+ * same.
+ */
 const MAX_POSITIONS = 32;
 /** Size of the characters around a label's name and value in a {@link labelsKey}, in bytes: `["",""],`. */
 const PAIR_BYTES = 8;
@@ -67,7 +70,7 @@ export class LabelsHash {
     const isKept = text.length <= MAX_LENGTH;
     const known = isKept ? this.indexes.get(text) : undefined;
     if (known !== undefined) return known;
-    // The last index is used for texts that are not cached.
+    // A text that is not cached uses the last index.
     let index = MAX_TEXTS;
     if (isKept) {
       if (this.indexes.size === MAX_TEXTS) this.indexes.clear();

@@ -39,7 +39,7 @@ function compareInJson(a: string, b: string): number {
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
   if (mayBeEscaped(a, at) || mayBeEscaped(b, at)) return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
-  // At the end of a string, its JSON has the closing quote.
+  // If a string ends here, its JSON has the closing quote here.
   return (at < a.length ? a.charCodeAt(at) : QUOTE) - (at < b.length ? b.charCodeAt(at) : QUOTE);
 }
 

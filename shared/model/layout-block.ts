@@ -63,15 +63,15 @@ export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick 
   };
 }
 
-/** Returns, for each column of `layout`, its column in `wanted`; undefined if the two have no series in common. */
+/** Returns the column in `wanted` of each column of `layout`; undefined if the two layouts have no series in common. */
 function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
 /**
- * Merges blocks of one layout. Because merging takes longer than joining, merges only the blocks that overlap in time,
- * and then joins the results. Returns undefined if there is no block.
+ * Merges blocks of one layout. Returns undefined if there is no block. Merging takes longer than joining, so only
+ * blocks that overlap in time are merged; the results are joined.
  */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];

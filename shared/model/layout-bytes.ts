@@ -104,7 +104,7 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/** Like {@link encodeLayout}, but faster; only for series with the same label names, such as those of one exporter. */
+/** Like {@link encodeLayout}, but faster. All series must have the same label names, like those of one exporter. */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -122,8 +122,8 @@ function encodeAlike(
 }
 
 /**
- * The end of a layout's bytes, if its series differ only in their names. Layouts of many hosts with the same
- * names can share it.
+ * The end of a layout's bytes, if its series differ only in their names. The layouts of many hosts can share it if they
+ * have the same names.
  */
 export interface EncodedNames {
   readonly count: number;
@@ -138,8 +138,8 @@ export function encodeNames(names: readonly string[]): EncodedNames {
 }
 
 /**
- * Like {@link encodeLayout}, but faster; only for series that share `labels` and differ only in their names, like
- * those of most sources.
+ * Like {@link encodeLayout}, but faster. The series must share `labels` and differ only in their names, like those of
+ * most sources.
  */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
@@ -228,7 +228,8 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   let column = 0;
   for (let i = 0; i < some.count; i++) {
     some.next();
-    // Both layouts are sorted by labels' key, so if `whole` has the series, it is after the previous match.
+    // Both layouts are sorted by their series' keys. So if `whole` has the series, the series is after the previous
+    // match.
     for (; ; column++) {
       if (column === all.count) return undefined;
       all.next();

@@ -18,8 +18,8 @@ export interface Layout {
 }
 
 /**
- * Maximum size, in bytes and uncompressed, of a layout that is merged from several. Such a layout fits into an item of
- * the catalogue even if it does not compress. Layouts of rows are much smaller.
+ * Maximum size of a layout that is merged from several, uncompressed, in bytes. Such a layout fits into an item of the
+ * catalogue even if it does not compress. Layouts of rows are much smaller.
  */
 export const MAX_MERGED_BYTES = 256 * 1024;
 

@@ -15,8 +15,8 @@ export interface PackedLayout {
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
   /**
-   * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. They are kept because
-   * storing a new layout uses them twice, and unpacking them would take longer than all other steps. Caches do not keep
+   * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. The ingester uses the bytes
+   * of a new layout twice, and unpacking them again would take longer than all of its other steps. Caches do not keep
    * unpacked bytes.
    */
   readonly bytes?: Buffer;
@@ -43,7 +43,7 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    // Copy the bytes into a separate buffer. zlib returns a view of a larger buffer, and Buffer.from would allocate in
+    // Copy the bytes into a buffer of their own. zlib returns a view of a larger buffer, and Buffer.from would use
     // Node's pool. In both cases, a layout of 50 bytes would keep kilobytes alive.
     packed: new Uint8Array(zstdCompressSync(bytes, PACK)),
   };

@@ -83,9 +83,9 @@ const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
  * Decides into how many groups series are split: the smallest power of two that keeps groups within {@link
- * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. The result depends only on the arguments, so a
- * source may have several splits over time. The catalogue remembers them, and readers look in the groups of
- * all splits.
+ * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. The result depends only on the arguments. So the
+ * split of a source may change over time. The catalogue remembers every split that the source has had, and readers look
+ * in the groups of all of them.
  *
  * @param labelBytes total size of all names and labels, in bytes
  * @returns the split bits: the exponent of two, 0 to 15
@@ -140,8 +140,8 @@ const MAX_CLOCK_GAP_MS = 3_600_000;
 /**
  * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can post a
  * sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added: one for
- * the effect of clock skew on samples, one for the effect of clock skew on deletions ({@link endOfKnownEpochs}), and
- * one because a request may use a minute-old copy of the placement.
+ * clock skew of samples, one for clock skew of deletions ({@link endOfKnownEpochs}), and one because a request may use
+ * a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 

@@ -33,7 +33,7 @@ export class SharedTimes {
     return cuts;
   }
 
-  /** Returns the sum of the counts in each grain. */
+  /** Returns the sum of the counts in each grain. @param counts one for each time */
   fold(cuts: Cuts, counts: Column): Column {
     const known = this.folded.get(counts);
     if (known?.cuts === cuts) return known.folded;
@@ -46,7 +46,7 @@ export class SharedTimes {
     return folded;
   }
 
-  /** Concatenates arrays. The same arrays always give the same result, by identity. */
+  /** Concatenates arrays. Calls with the same arrays return the same object. */
   join<T extends Column>(parts: readonly T[]): T | Float64Array {
     const [first] = parts;
     if (first === undefined || first.length === 0) return concat(parts);

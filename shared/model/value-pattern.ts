@@ -27,8 +27,8 @@ export interface ValuePattern {
  */
 const MAX_CHARACTERS = 128 * 1024;
 /**
- * Maximum number of instructions of a compiled expression, which is also the maximum number of steps that a test takes
- * for each character. A test of 2,000 characters takes about 0.1 s at this maximum.
+ * Maximum number of instructions of a compiled expression. A test takes at most this number of steps for each
+ * character. At this maximum, a test of 2,000 characters takes about 0.1 s.
  */
 const MAX_INSTRUCTIONS = 2000;
 
@@ -169,7 +169,7 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Maximum number of a pattern's alternatives that have wildcards (a glob's gaps). They are tried one by one. */
+/** Maximum number of a pattern's alternatives that have wildcards. A test tries them one by one. */
 const MAX_GLOBS = 200;
 
 /**

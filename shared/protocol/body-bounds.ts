@@ -1,7 +1,6 @@
 /**
  * Bounds of one body. With these bounds, no body takes more memory than `POST_MEMORY.worstBody`
- * (compose/post-memory.ts). Post may create layouts for each row with different series, so their number has a bound of
- * its own.
+ * (compose/post-memory.ts).
  *
  * More bounds are in the modules that need them:
  *
@@ -13,11 +12,11 @@
  */
 export const MAX_REQUEST_SAMPLES = 262_144;
 export const MAX_SOURCES = 10_000;
-/** Maximum number of pairs of source and time. */
+/** Maximum number of rows: pairs of a source and a timestamp. */
 export const MAX_ROWS = 32_768;
-/** Maximum number of lines of line protocol. It is bounded because the line's tags are repeated for each of its fields. */
+/** Maximum number of lines of line protocol. It is bounded because each field of a line repeats the line's tags. */
 export const MAX_LINES = 65_536;
-/** Maximum number of rows with different series. */
+/** Maximum number of rows with different series. It is bounded because post may make a layout for each of them. */
 export const MAX_SERIES_SETS = 10_000;
 /** Maximum size of all names and labels of series, in bytes. */
 export const MAX_LABEL_BYTES = 32 * 1024 * 1024;

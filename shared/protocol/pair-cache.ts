@@ -3,7 +3,7 @@ import { byteHash } from '../dictionary/byte-table';
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
-/** Number of positions in a series for which the last pair is cached; a power of two. */
+/** Number of positions in a series for which the cache remembers the last pair; a power of two. */
 const POSITIONS = 32;
 /** Maximum size of a cached pair, in bytes. Longer pairs are decoded each time. */
 const MAX_BYTES = 128;
@@ -15,7 +15,7 @@ const MAX_BYTES = 128;
 export class PairCache<T extends object> {
   private readonly bytes = Buffer.alloc(SLOTS * MAX_BYTES);
   private readonly lengths = new Uint8Array(SLOTS);
-  /** Slot of the last pair at each position. */
+  /** For each position in a series, the slot of the last pair there. */
   private readonly slots = new Uint16Array(POSITIONS);
   private readonly pairs = new Array<T | undefined>(SLOTS).fill(undefined);
 

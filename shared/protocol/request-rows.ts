@@ -3,7 +3,7 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_REQUEST_SAMPLES, MAX_ROWS, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
 
 /**
- * Number of bytes that a label counts for, in addition to its name and value. They account for the memory and time that
+ * Size that each label counts for, in bytes, in addition to its name and value. It stands for the memory and time that
  * layouts with this label take.
  */
 const LABEL_OVERHEAD = 56;
@@ -69,7 +69,7 @@ export class RequestRows {
     this.request = dictionary.beginRequest();
   }
 
-  /** Number of samples left out because the request exceeds a bound. */
+  /** Number of samples that were left out because the request exceeds a bound. */
   get beyond(): number {
     return this.left;
   }
@@ -80,8 +80,8 @@ export class RequestRows {
   }
 
   /**
-   * Whether the request has reached its bound on labels or on sources. If so, the parser skips unknown series without
-   * decoding them.
+   * Whether the request has reached its bound on labels or on sources. If so, the parser skips unknown series, and does
+   * not decode them.
    */
   get isFull(): boolean {
     return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
@@ -211,7 +211,7 @@ export class RequestRows {
       const known = new Set<string>();
       for (const row of rows) {
         const series = gather(this.series, row, Int32Array);
-        // A source with a single row has no duplicate rows.
+        // A source with a single row cannot have two rows with the same series.
         const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
         if (isBounded && (key === undefined || !known.has(key))) {
           const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;

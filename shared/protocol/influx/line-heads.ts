@@ -5,11 +5,11 @@ import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
 /**
- * Maximum number of fields of a head (a measurement with its tags), unless a single line has more. The number is
+ * Maximum number of fields of a head, which is a measurement with its tags. A single line may have more. The number is
  * bounded because look-ups compare the keys one by one, and adding a field copies all keys.
  */
 const MAX_FIELDS = 256;
-/** Approximate memory of a head, and of its fields without the bytes of their keys. */
+/** Approximate memory of a head, in bytes. It excludes the head's fields and the bytes of their keys. */
 const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
@@ -26,7 +26,7 @@ interface Fields {
   /** Ids of the series' names, from {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
-  /** Whether other heads may share this object: all keys come from a head's first line. */
+  /** Whether heads may share this object: all of its keys come from a head's first line. */
   readonly isShared: boolean;
 }
 
@@ -73,7 +73,9 @@ export class LineHead implements ExpectedKeys {
   }
 
   /**
-   * @param series numbers of the series, by index
+   * Replaces the head's fields.
+   *
+   * @param series numbers of the series, in the order of the fields
    */
   setFields(fields: Fields, series: Int32Array): void {
     this.fields = fields;
@@ -84,7 +86,7 @@ export class LineHead implements ExpectedKeys {
     this.series = index === series.length ? undefined : series.slice();
   }
 
-  /** Approximate memory of the parts that the head does not share with others. */
+  /** Approximate memory of the parts that the head does not share with others, in bytes. */
   get bytes(): number {
     const { fields, series } = this;
     return (
@@ -233,7 +235,7 @@ export class LineHeads implements HeadLookup<LineHead> {
     return {
       measurement,
       keyEnds: Int32Array.from(keys, ({ length }) => (end += length)),
-      // Copy, because a small buffer is a view of a larger one and would keep it alive.
+      // Copy the bytes: a small buffer is a view of a larger one, and would keep it alive.
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
@@ -270,9 +272,7 @@ function noFields(measurement: string): Fields {
   };
 }
 
-/**
- * @returns a function that finds the index of a known key, fast even for a head with very many keys
- */
+/** Returns a function that finds the index of a known key. It is fast even for a head with very many keys. */
 function indexesIn(head: LineHead): (key: Buffer) => number {
   if (head.count <= MAX_FIELDS) return (key) => head.indexOf(key);
   const indexes = new Map<string, number>();

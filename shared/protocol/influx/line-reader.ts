@@ -68,14 +68,17 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
   ...['f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, 0] as const),
 ]);
 
-/** Thrown inside this file for a line with a syntax error. */
+/** A syntax error in a line. Thrown only inside this file. */
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
-/** A field's key is compared with at most this many expected keys before the parser searches for its end. */
+/**
+ * Maximum number of expected keys with which the parser compares a field's key. If none of them fits, it searches for
+ * the end of the key.
+ */
 const MAX_COMPARED = 16;
 
-/** Field keys that a line is expected to use, joined as they are written in the line, and the end of each key. */
+/** The field keys that a line probably has: joined as they are written in the line, and the end of each key. */
 export interface ExpectedKeys {
   /**
    * @returns the index of a key; -1 when it is not expected
@@ -89,7 +92,7 @@ export interface ExpectedKeys {
 
 /** Finds the known head of a line (its measurement and tags), which has the field keys to expect. */
 export interface HeadLookup<Expected extends ExpectedKeys> {
-  /** Returns the head that is expected next, if its bytes begin at `at`. No head ends in a backslash. */
+  /** Returns the head that probably comes next, if its bytes begin at `at`. No head ends in a backslash. */
   guess(body: Buffer, at: number): Expected | undefined;
   find(body: Buffer, start: number, end: number): Expected | undefined;
 }
@@ -133,9 +136,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Whether the reader has passed exactly one line end since {@link next} was called. */
   private isOneLine = false;
 
-  /**
-   * @param heads known heads, which save searching for the ends of measurements, tags and keys
-   */
+  /** @param heads known heads. They save the search for the ends of measurements, tags and keys */
   constructor(
     bytes: Uint8Array,
     precision: Precision,
@@ -182,7 +183,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     } catch (error) {
       if (!(error instanceof BadLine)) throw error;
       this.problem = error.message;
-      // Resume on the next line. Otherwise an unterminated string would swallow all lines after it.
+      // Go on with the next line. Otherwise an unterminated string would swallow all lines after it.
       if (error.message === UNBALANCED) this.at = start;
     }
     this.skipLine();
@@ -198,7 +199,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     this.at = end === -1 ? this.buffer.length : end + 1;
   }
 
-  /** Returns the number of line ends passed since the last call; 1 on the first call. */
+  /** Returns the number of line ends that the reader has passed since the last call; 1 on the first call. */
   private newlinesSince(): number {
     if (this.at === 0) return 1;
     if (this.isOneLine) {
@@ -309,7 +310,8 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (index >= count) index = 0;
       const from = index === 0 ? 0 : keyEnds[index - 1]!;
       const end = start + keyEnds[index]! - from;
-      // A key never ends in a backslash, which would escape the equals sign.
+      // If an equals sign follows the expected key, the key ends there. A backslash would escape the sign, but no key
+      // ends in a backslash.
       if (buffer[end] === EQUALS) {
         let at = start;
         for (let i = from; at < end && buffer[at] === keys[i]; at++) i++;

@@ -22,7 +22,7 @@ export interface DroppedLines extends OutOfTime {
   /** The first {@link MAX_PROBLEMS} invalid lines. */
   readonly problems: readonly LineProblem[];
   readonly badLines: number;
-  /** Advice about the first timestamp that does not seem to be in the unit `precision`; undefined if there is none. */
+  /** Advice about the first timestamp that seems to be in another unit than `precision`; undefined if there is none. */
   readonly hint: string | undefined;
 }
 
@@ -111,6 +111,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
 };
 
 /**
+ * Returns a hint if the timestamp of a line seems to be in another unit than `precision`.
+ *
  * @param timestampMs the timestamp, converted to ms with `precision`
  */
 function precisionHint(line: number, timestampMs: number, precision: Precision): string | undefined {
@@ -119,9 +121,7 @@ function precisionHint(line: number, timestampMs: number, precision: Precision):
   return `line ${line}: timestamps look like ${unit.name}: add precision=${unit.precision}`;
 }
 
-/**
- * @returns the bound that a request of this size exceeds; undefined if it exceeds none
- */
+/** Returns the bound that a request of this size exceeds; undefined if it exceeds none. */
 function excessOf(lines: number, samples: number, labelBytes: number): string | undefined {
   if (lines > MAX_LINES) return `more than ${MAX_LINES} measurements in one request`;
   if (samples > MAX_REQUEST_SAMPLES) return `more than ${MAX_REQUEST_SAMPLES} samples in one request`;

@@ -131,7 +131,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Builds rows from samples whose series differ only in their metric name. The names must be ASCII. */
+/** Builds rows from samples of one source, whose series differ only in their metric names. The names must be ASCII. */
 export function rowsOf(
   dictionary: SeriesDictionary,
   labels: Labels,
@@ -167,7 +167,7 @@ function flawOf(
   if (namesHost && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
-  // The Go client omits a time of 0. A missing time is nevertheless rejected, like any other invalid time.
+  // Mackerel's Go client omits a time of 0. Nevertheless, a missing time is rejected like any other invalid time.
   if (typeof time !== 'number' || !Number.isSafeInteger(time) || time < 0) return 'time';
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'value';
   if (time * 1000 < nowMs - maxAgeMs) return 'tooOld';

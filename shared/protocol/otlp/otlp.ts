@@ -57,8 +57,8 @@ const MAX_ATTRIBUTE_BYTES = 16_384;
 type Pairs = readonly (readonly [string, string])[];
 
 /**
- * The parts of a series that come from its metric: the name and, for some series, the label `le` or
- * `quantile`. The other labels come from the resource and from the point's attributes.
+ * What a metric contributes to a series: the name and, for some series, the label `le` or `quantile`. The other labels
+ * come from the resource and from the point's attributes.
  */
 interface Scope {
   readonly id: number;
@@ -93,10 +93,10 @@ interface KnownMetric {
   /** Name in Prometheus; empty when the sender's name has no letter or digit. */
   readonly family: string;
   readonly scope: Scope;
-  /** Scopes of a histogram's or summary's further series; a number is a bucket bound or a quantile. */
+  /** The scopes of the further series of a histogram or summary, by bucket bound or quantile. */
   readonly members: Map<Member, Scope>;
   readonly metadata: OtlpMetadata;
-  /** The metric that followed this one in a request; it is expected next. */
+  /** The metric that followed this one the last time. It is tried first for the next metric of a request. */
   successor: KnownMetric | undefined;
 }
 
@@ -263,11 +263,16 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
   return [...pairs].sort(byName);
 }
 
-/** Sort order of the previous series' labels. It often holds for the next series, which mostly has the same names. */
+/**
+ * Sort order of the previous series' labels. The next series mostly has labels of the same names, so the order often
+ * fits it too.
+ */
 let orderBefore: readonly number[] = [];
 
 /**
- * @returns the labels in the previous series' order; undefined unless this order sorts them and all names differ
+ * Sorts labels by the order of the previous series.
+ *
+ * @returns undefined if this order does not sort them, or if two names are equal
  */
 function inOrderBefore(labels: Labels): Labels | undefined {
   const { length } = labels;
@@ -412,7 +417,7 @@ class Translation implements MetricsSink {
       if (refusal === undefined) this.metadata.set(current.family, current.metadata);
       else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
-    // Once the request is full, reject whole points: finding out which of their series are known would take as long as
+    // Once the request is full, reject whole points. Finding out which of their series are known would take as long as
     // storing them.
     if (refusal === undefined && !this.rows.isFull) return true;
     this.rejected++;
@@ -517,7 +522,8 @@ class Translation implements MetricsSink {
   }
 
   /**
-   * @returns undefined when the series is invalid (the reason is noted), or when there is no room for it
+   * Returns the number of a series. Returns undefined when the series is invalid, after noting the reason, or when
+   * there is no room for it.
    */
   private seriesOf(target: Target, scope: Scope, attributes: Encoded): number | undefined {
     const mayAdd = !this.rows.isFull;

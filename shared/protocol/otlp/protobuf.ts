@@ -282,8 +282,8 @@ class MetricsReader {
 }
 
 /**
- * Range of repeated fields in a body, including their tags. The fields are normally contiguous; scattered fields are
- * joined by copying.
+ * The range of some repeated fields in a body, including their tags. The fields normally follow each other. If they are
+ * scattered, they are joined by copying.
  */
 class FieldRange implements Encoded {
   bytes: Buffer;

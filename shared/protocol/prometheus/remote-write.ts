@@ -36,7 +36,7 @@ export interface DroppedWrite extends OutOfTime {
 
 /** Maximum number of reasons in a response. Senders log 1,024 bytes of a response. */
 const MAX_REASONS = 5;
-/** Maximum total size of the unknown series' labels that are decoded for one request, in bytes. */
+/** Maximum total size of the labels of unknown series that are decoded for one request, in bytes. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
 /** Size that an invalid series counts towards {@link MAX_DECODED_BYTES}, in bytes. */
 const INVALID_BYTES = 16_384;
@@ -116,8 +116,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
 };
 
 /**
- * The number of a series; undefined when the series is invalid; `'beyond'` when the request has too many unknown
- * series.
+ * How the recognizer answers: with the number of a series; undefined when the series is invalid; `'beyond'` when the
+ * request has too many unknown series.
  */
 type Recognized = number | 'beyond' | undefined;
 
@@ -128,8 +128,8 @@ class Recognizer {
   private readonly symbols: SymbolSeries;
   private readonly references: References;
   /**
-   * For each recognized series, the id of its name, plus one. The array is empty if the request has no metadata by
-   * series.
+   * For each recognized series, the id of its name plus one; 0 if the series has not been looked up. The array is empty
+   * if the request has no metadata by series.
    */
   private readonly names: Uint32Array;
   private bytesLeft = MAX_DECODED_BYTES;
@@ -194,8 +194,8 @@ class Recognizer {
   }
 
   /**
-   * Returns the metadata of version 2 by family. Senders send metadata for each series, and a series' name may be the
-   * family's with a suffix.
+   * Returns the metadata of a version 2 request by metric family. Senders send metadata for each series. The name of a
+   * series may be the family's name with a suffix.
    */
   metadata(): MetricMetadata[] {
     const byName = new Map<number, SeriesMetadata>();

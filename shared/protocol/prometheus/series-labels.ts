@@ -101,8 +101,8 @@ export class MessageSeries extends EncodedSeries {
 }
 
 /**
- * Known series of version 2. Their symbols get ids that are the same in all requests, because a request's own
- * symbol numbers mean nothing in the next request.
+ * Known series of version 2, by the ids of their symbols. A request's own symbol numbers mean nothing in the next
+ * request, so each symbol gets an id that all requests share.
  */
 export class SymbolSeries extends EncodedSeries {
   private readonly ids = new Map<string, number>();

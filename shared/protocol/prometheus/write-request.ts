@@ -75,7 +75,7 @@ const METRIC_TYPES = [
 ] as const;
 export type MetricType = (typeof METRIC_TYPES)[number];
 
-/** Bounds of a request. A typical batch has 2,000 samples, one per series. */
+/** Bounds of a request. For comparison: a typical batch has 2,000 samples, one for each series. */
 export const MAX_WRITE_REQUEST_SERIES = 65_536;
 export const MAX_WRITE_REQUEST_SAMPLES = 131_072;
 const MAX_SYMBOLS = 524_288;

@@ -2,7 +2,8 @@
 export const MAX_CHUNK_SAMPLES = 120;
 
 /**
- * Means that there is no window of significant bits yet. No XOR of two values that differ has this many leading zeros.
+ * Value of `leading` while there is no window of significant bits yet. No XOR of two different values has so many
+ * leading zeros.
  */
 const NO_WINDOW = 64;
 /** Maximum number of leading zeros that five bits can express. */
@@ -51,7 +52,7 @@ export function encodeXorChunk(
       const significant = 64 - leading - trailing;
       bits.write(0b11, 2);
       bits.write(leading, 5);
-      // 64 does not fit in six bits, so it is written as 0. A real 0 never occurs.
+      // The number 64 does not fit into six bits, so it is written as 0. A number of 0 never occurs.
       bits.write(significant & 63, 6);
     }
     writeMiddle(bits, xorHigh, xorLow, leading, trailing);
@@ -59,7 +60,7 @@ export function encodeXorChunk(
   return bits.finish();
 }
 
-/** Bit widths of a delta of deltas, each with its distinguishing prefix. */
+/** The bit widths that a delta of deltas can have, each with the prefix that announces it. */
 const WIDTHS = [
   { bits: 14, prefix: 0b10, prefixBits: 2 },
   { bits: 17, prefix: 0b110, prefixBits: 3 },
