@@ -8,7 +8,7 @@ export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): No
     connectionTimeout: connectMs,
     requestTimeout: attemptMs,
     throwOnRequestTimeout: true,
-    // Give up on a reply that stops arriving halfway.
+    // Give up on a reply that stops halfway.
     socketTimeout: totalMs,
   });
 }

@@ -5,12 +5,12 @@ import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
 import { boundCalls, requestHandler } from './bounded';
 
-/** Options of S3 clients. An emulator has only one host name, so the path must contain the bucket. */
+/** Options of S3 clients. An emulator has only one host name, so requests to it have the bucket in the path. */
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
 
 /**
  * Makes the S3 client of a function that writes objects of any size. A call may take any length of time, but fails if
- * nothing arrives for a while.
+ * no bytes arrive for a while.
  */
 export function objectStore(): S3Client {
   const connections = new NodeHttpHandler({

@@ -26,14 +26,14 @@ export const POST_MEMORY = {
     CACHES.layouts,
   ],
   /**
-   * Small caches, whose limits are in their own modules: 8 MB for orders of series, 4 MB for labels of new series, 4 MB
-   * for pairs.
+   * Total size of the small caches, whose limits are in their own modules: 8 MB for orders of series, 4 MB for labels
+   * of new series, 4 MB for pairs.
    */
   smallCaches: 16 * MB,
   /**
-   * Memory that the worst of the bodies in `test/unit/protocol/hostile-bodies.ts` may add. The worst took this much
-   * with V8's default options; with {@link POST_MEMORY.nodeOptions} it takes less
-   * (decisions/2026-11-22-bounds-of-a-body.md), so there is a margin.
+   * Memory that the worst body of `test/unit/protocol/hostile-bodies.ts` may add. It took this much with V8's default
+   * options. With {@link POST_MEMORY.nodeOptions} it takes less (decisions/2026-11-22-bounds-of-a-body.md), so there is
+   * a margin.
    */
   worstBody: 290 * MB,
   /**

@@ -7,8 +7,8 @@ import { boundCalls, requestHandler } from './bounded';
 /** Makes the Kinesis client of a function that puts records. */
 export function streamClient(): KinesisClient {
   return callDirectly(
-    // Use HTTP/1.1. HTTP/2, the SDK's default, gains nothing, since an instance has only one request in progress at a
-    // time, and emulators close HTTP/2 connections too early.
+    // Use HTTP/1.1. The SDK's default, HTTP/2, gains nothing: an instance has only one request in progress at a time.
+    // And emulators close HTTP/2 connections too early.
     boundCalls(
       meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(WORKING) })),
       WORKING,

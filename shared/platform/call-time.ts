@@ -22,8 +22,8 @@ export const REQUEST_CALL_TIMES: CallTimes = {
 export const WORKING: CallTimes = { connectMs: 2_000, attemptMs: 5_000, totalMs: 15_000, commandMs: 5_000 };
 
 /**
- * Maximum duration of one call to the memory tier, ms. One call may send two commands, because a script is sent again
- * in full if the node does not know it yet. Even the function with the shortest time-out can make several such calls in
+ * Maximum duration of one call to the memory tier, ms. One call may send two commands, because a script that the node
+ * does not know yet is sent again in full. Even the function with the shortest time-out can make several such calls in
  * sequence.
  */
 export const MAX_CALL_MS = 2 * WORKING.commandMs;

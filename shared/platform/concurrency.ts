@@ -12,14 +12,14 @@ export function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // If all items may start at once, start them without a queue. For short work, a queue takes longer than the work.
+  // If all items may start at once, start them without a queue, which would take longer than a short piece of work.
   if (items.length <= most) return Promise.all(items.map(work));
   return pMap(items, work, { concurrency: most });
 }
 
 /**
- * Runs work as soon as fewer than a fixed number of pieces of work are in progress. Waiting work starts in order of
- * arrival.
+ * Runs work as soon as fewer than a fixed number of pieces of work are in progress. Work that waits starts in the order
+ * of arrival.
  */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -27,8 +27,8 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Combines several limiters, such as the budgets of callers who share the work, into one. It tries them in turn until
- * one starts the work. A limiter refuses work by throwing; if all refuse, the combined limiter throws the last error.
+ * Combines several limiters into one, such as the budgets of callers that share the work. It tries them in turn until
+ * one starts the work. A limiter refuses work by throwing. If all refuse, the combined limiter throws the last error.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {

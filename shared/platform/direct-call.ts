@@ -6,7 +6,7 @@ import { DirectRequests, type DirectResponse, errorNameOf } from './direct-reque
 /** Constructors of the commands that a client calls directly, by name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
 
-/** The differences between the two services. */
+/** What differs between DynamoDB and Kinesis. */
 interface Service {
   /** Name of the service in signatures. */
   readonly signedAs: string;
@@ -40,15 +40,15 @@ const SERVICES = {
 } as const satisfies Record<string, Service>;
 
 /**
- * Makes the most frequent calls of an SDK client faster. This module serializes them, sends them to the service
+ * Makes the most frequent calls of an SDK client faster: this module serializes them, sends them to the service
  * directly ({@link DirectRequests}), and parses the responses.
  *
- * If the reply is not 200, the SDK makes the call again. Call only commands directly that are safe to retry. A write
- * whose condition does not hold is not retried, because that is a valid response from the table. Calls with options
- * other than an abort signal always go through the SDK.
+ * If the reply is not 200, the SDK makes the call again. So call only commands directly that are safe to retry. One
+ * exception: a write whose condition does not hold is not repeated, because that is a valid response of the table. A
+ * call with options other than an abort signal always goes through the SDK.
  *
  * A PutRecords takes 134 us of CPU time through the SDK, 97 us with the SDK's cached middleware, and about 20 us
- * directly. The difference equals the cost of everything else in a post of a hundred samples (`npm run bench --
+ * directly. The difference is as much as everything else in a post of a hundred samples takes (`npm run bench --
  * ingest`).
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(

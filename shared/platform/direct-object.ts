@@ -8,14 +8,13 @@ const NO_BODY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 const NO_BODY = new Uint8Array(0);
 
 /**
- * Makes an S3 client get objects faster, by calling S3 directly, as direct-call.ts does for tables. If the reply is
- * not 200 or 206, the SDK makes the call again.
+ * Makes an S3 client get objects faster, by calling S3 directly, as direct-call.ts does for tables. If the reply is not
+ * 200 or 206, the SDK makes the call again.
  *
- * S3's checksums are not verified, because S3 has them only for whole objects. Callers that read ranges must verify
- * their own checksums.
+ * S3's checksums are not verified: S3 has them only for whole objects. Callers that read ranges must verify checksums
+ * of their own.
  *
- * A read of 30 days makes 30 such calls. A call takes about 0.5 ms of CPU time through the SDK, and 0.15 ms
- * directly.
+ * A call takes about 0.5 ms of CPU time through the SDK, and 0.15 ms directly. A read of 30 days makes 30 such calls.
  */
 export function getDirectly(client: S3Client): S3Client {
   const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;

@@ -12,8 +12,8 @@ export function text(min: number, max: number) {
 
 function hasLength(value: string, min: number, max: number): boolean {
   if (value.length <= max) return value.length >= min;
-  // A code point has at most two UTF-16 code units, so this text certainly has too many code points. There is no need
-  // to count them.
+  // Do not count the code points of a very long text: a code point has at most two UTF-16 code units, so the text
+  // certainly has too many.
   if (value.length > max * 2) return false;
   let characters = 0;
   for (const _ of value) characters++;

@@ -13,7 +13,7 @@ import {
 import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
 
-/** The dimension's value includes the stage, since one account may have two stages. */
+/** The dimension's value contains the stage, since an account may have two stages. */
 const metrics = new Metrics({
   namespace: METRIC_NAMESPACE,
   serviceName: METRIC_SERVICE,
@@ -32,13 +32,13 @@ export function count<F extends MeteredFunction>(
 }
 
 /**
- * Wraps a function's handler, so that it publishes the function's metrics, and the units that AWS bills for
- * the invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call.
- * Units that are not metrics of the function become additional fields of the line.
+ * Wraps a function's handler, so that it publishes the function's metrics, and the units that AWS bills for the
+ * invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call. Units that are
+ * not metrics of the function become plain fields of the line.
  *
  * @param everyMs 0 writes a line for each invocation. Otherwise a line covers all invocations within this number of ms,
- *   at most a hundred, with separate values for each. An instance that is stopped loses the lines that it has not
- *   written yet
+ *   at most a hundred, with separate values for each. If an instance is stopped, the lines that it has not written yet
+ *   are lost
  */
 export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
   name: F,
@@ -80,8 +80,8 @@ let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Publishes now if the last publication was at least `everyMs` ago; otherwise later. An instance that is rarely
- * invoked, such as once a minute, therefore publishes without delay.
+ * Publishes now if the last publication was at least `everyMs` ago; otherwise later. So an instance that is rarely
+ * invoked, such as once a minute, publishes without delay.
  */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();

@@ -126,9 +126,9 @@ function bucketOf(id: string, buckets: number): number {
 }
 
 /**
- * Number of partition keys per period of the series index. A first read sends a request for each key, which costs a
- * read unit even if the key has no items. But with fewer keys, writes might be throttled: DynamoDB accepts at most a
- * thousand a second for each key.
+ * Number of partition keys per period of the series index. The first read of a period sends a request for each key, and
+ * each costs a read unit even if the key has no items. With fewer keys, DynamoDB might throttle writes: it accepts at
+ * most a thousand a second for each key.
  */
 export const INDEX_BUCKETS = 8;
 
@@ -161,7 +161,10 @@ export const metaKeys = {
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
   /** Sort key of the item with a source's pool. */
   poolSort: 'pool',
-  /** The 16 buckets multiply the write rate that DynamoDB allows for a single partition key. */
+  /**
+   * The partition keys of a tenant's source index. With 16 buckets, a tenant may write 16 times as fast as DynamoDB
+   * allows for a single partition key.
+   */
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
@@ -187,9 +190,9 @@ export const metaKeys = {
     itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
   changes: (tenantId: Id) => `changes#${tenantId}`,
   changedSource: (tenantId: Id, sourceId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), sourceId),
-  /** No source has the sort key `index`, because ids are longer. */
+  /** Ids are longer than `index`, so this sort key is never that of a source. */
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
-  /** Prefix of the sort keys of deletions. Sort keys of layouts begin with a group id, which contains no `#`. */
+  /** Prefix of the sort keys of deletions. It cannot begin the sort key of a layout, which begins with a group id. */
   deletionPrefix: DELETION,
 
   directoryOf: (tenantId: Id, sourceId: Id) => `directory#${tenantId}#${sourceId}`,

@@ -1,4 +1,4 @@
-/** Names that synthesis and run time share, so that they cannot drift. */
+/** Names that both the synthesis and the functions use. They are defined once, so that the two cannot differ. */
 
 /** The version of this release, shown by /openapi.json, the page, stack outputs and archive objects. */
 export { version as RELEASE } from '../../package.json';

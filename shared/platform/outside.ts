@@ -12,7 +12,7 @@ export interface OutsideExchange {
   readonly body?: Buffer;
   /** Aborts the exchange and closes its connection. */
   readonly signal: AbortSignal;
-  /** Whether the URL may have a private address, as it may for a stack on the user's own machine. */
+  /** Whether the URL may have a private address. A stack on the user's own machine allows that. */
   readonly allowsPrivate: boolean;
   /** Maximum number of bytes of the response's body to read. If the body is longer, the connection is closed. */
   readonly maxBytes: number;
@@ -83,7 +83,7 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
     request.on('error', (error) => {
       failure = error;
     });
-    // If the server switches to another protocol, the connection closes without an error and without a response.
+    // If the server switches to another protocol, the connection closes, but there is neither an error nor a response.
     request.on('close', () => {
       if (head === undefined) reject(failure ?? new Error('no answer'));
       else resolve({ ...head, body: Buffer.concat(chunks), isWhole });

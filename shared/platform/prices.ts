@@ -6,16 +6,16 @@
 export const PRICE = {
   httpRequest: 1.0 / 1e6,
   invocation: 0.2 / 1e6,
-  /** On Arm. */
+  /** Price of a function on Arm. */
   functionGbSecond: 0.0000133334,
   streamUnit: 0.014 / 1e6,
-  /** A shard accepts 1 MB or 1,000 records a second. */
+  /** A shard of a provisioned stream. It accepts 1 MB or 1,000 records a second. */
   shardHour: 0.015,
   /** Extra price for a retention above one day and up to seven. */
   shardHourExtended: 0.02,
   /**
-   * An on-demand stream: per hour, per GB in (records rounded up to 1 KB), per GB out, and per GB-month
-   * beyond one day.
+   * An on-demand stream: an hour of it, a GB put into it (records rounded up to 1 KB), a GB read from it, and a GB kept
+   * for a month beyond the first day.
    */
   streamHour: 0.04,
   streamGbIn: 0.08,
@@ -24,16 +24,16 @@ export const PRICE = {
   warmWriteUnit: 0.625 / 1e6,
   warmReadUnit: 0.125 / 1e6,
   warmGbMonth: 0.25,
-  /** Point-in-time recovery. */
+  /** A month of point-in-time recovery. */
   recoveryGbMonth: 0.2,
   coldGbMonth: 0.023,
   objectPut: 5 / 1e6,
   objectGet: 0.4 / 1e6,
-  /** From the price of a cache.m7g.large. Three quarters of its 6.38 GB are usable. */
+  /** Derived from the price of a cache.m7g.large. Three quarters of its 6.38 GB are usable. */
   memoryGbHour: 0.1264 / (6.38 * 0.75),
-  /** One custom metric published in every hour of a month. */
+  /** A custom metric that is published in every hour of a month. */
   metricMonth: 0.3,
-  /** One metric watched by an alarm. */
+  /** A month of a metric that an alarm watches. */
   alarmMetricMonth: 0.1,
   dashboardMonth: 3,
   logGb: 0.5,

@@ -339,9 +339,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the maximum age at which the event source mapping may stop retrying a record, in ms. The stream must keep a
- * record until its samples are flushed, because memory may be lost. After the mapping stops retrying, recovery ingests
- * the record within an hour, and its samples stay in memory for the window and the flush delay.
+ * Returns the maximum age at which the event source mapping may stop retrying a record, ms. Memory may be lost, so the
+ * stream must keep a record until its samples have been flushed. After the mapping stops retrying, recovery ingests the
+ * record within an hour. Its samples then stay in memory for the window and the flush delay.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
@@ -371,7 +371,7 @@ export function parseSettings(input: unknown): Settings {
   throw new InvalidSettingError(
     result.error.issues
       .map(({ path, code, message }) => {
-        // This module's own messages already contain the value.
+        // The messages that this module makes already contain the value.
         const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${show(input, path)})`;
         return `${path.join('.') || 'settings'}: ${message}${value}`;
       })

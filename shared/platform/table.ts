@@ -77,8 +77,8 @@ export async function* queryAll(
 }
 
 /**
- * Returns every item of a query as an array. This is faster than {@link queryAll}, whose generator awaits each item,
- * but holds all items in memory.
+ * Returns every item of a query as an array, and so holds all of them in memory. It is faster than {@link queryAll},
+ * whose generator awaits each item.
  */
 export async function queryItems(table: Table, range: KeyRange, options: QueryOptions = {}): Promise<Item[]> {
   const items: Item[] = [];

@@ -41,8 +41,8 @@ export function takeUnits(): ReadonlyMap<StoreUnit, number> {
 
 /**
  * Makes a DynamoDB client count its read and write units. Each call counts the larger of two numbers: the units that
- * DynamoDB reports, and the units computed from item sizes. Neither suffices alone: emulators report 1 whatever the
- * size, and sizes do not show the data that a deletion, a projection or a partial update touches.
+ * DynamoDB reports, and the units computed from the sizes of items. Neither is enough alone. Emulators report 1
+ * whatever the size, and the sizes do not show how much data a deletion, a projection or a partial update touches.
  */
 export function meterTables(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(

@@ -46,11 +46,11 @@ export class ChangedMeanwhileError extends Error {
 }
 
 /**
- * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
- * total bytes.
+ * Stores tenants' dashboards: a document for each dashboard, and one list of all of a tenant's dashboards. The list
+ * keeps URL paths unique and counts the total bytes.
  *
- * A dashboard is created, replaced and removed in one transaction with its entry in the list, so a crash never
- * leaves a path taken without a dashboard, and changes are applied one after another.
+ * A dashboard is created, replaced and removed in one transaction with its entry in the list. So a crash never leaves a
+ * path taken without a dashboard, and changes are applied one after another.
  *
  *     key id   and `list`
  */

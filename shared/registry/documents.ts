@@ -43,8 +43,9 @@ export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 const MAX_WAIT_MS = 200;
 
 /**
- * Stores JSON documents of one kind. Writes compare and set a revision. Revisions are random, not counted, so
- * a document that was deleted and created again is never mistaken for the one that was read.
+ * Stores JSON documents of one kind. A write succeeds only if the document still has the revision that the writer has
+ * read. Revisions are random, not counted: a document that was deleted and created again is never mistaken for the one
+ * that was read.
  *
  *     pk kind#tenant   sk key   json: text   revision: UUID   expiresAt: seconds, of some kinds
  *
@@ -142,7 +143,7 @@ export class Documents<T> {
     let written: string | undefined;
     for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
       const found = await this.read(tenantId, key);
-      // The first attempt wrote this document, but its response was lost. The SDK's retry then failed the condition.
+      // The first attempt wrote this document, but its response was lost, and the condition of the SDK's retry failed.
       if (found !== undefined && found.revision === written) return found.value;
       const next = decide(found?.value);
       if (next === undefined) return found?.value;
@@ -244,7 +245,7 @@ function revisionOf({ Item }: DocumentPut): string {
   return Item!.revision!.S!;
 }
 
-/** Writes one document, and retries for as long as a transaction holds it. */
+/** Writes one document. Retries for as long as a transaction is changing it. */
 async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {
   for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {

@@ -7,9 +7,9 @@ import { getItem, putItemIf, type Table, updateItemIf } from '../platform/table'
 const RECOUNT_MS = 3_600_000;
 
 /**
- * Counts each tenant's active (not retired) hosts, to enforce the limit. The count is exact under concurrent
- * writers, because a host is counted before it is created. A crash in between, or a retried write, makes the
- * count wrong by one. Before a host is rejected, the hosts are recounted, at most once an hour.
+ * Counts each tenant's active (not retired) hosts, to enforce the limit. Concurrent writers cannot make the count
+ * wrong, because a host is counted before it is created. A crash in between, or a retried write, makes it wrong by one.
+ * Before a host is rejected, the hosts are counted again, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */
@@ -46,9 +46,7 @@ export class HostCount {
     });
   }
 
-  /**
-   * @returns false without recounting when the last count is recent
-   */
+  /** Counts the hosts again. Returns false, without counting, when the last count is recent. */
   private async recount(tenantId: Id): Promise<boolean> {
     const countedAt = await this.countedAt(tenantId);
     if (countedAt !== undefined && this.now() - Number(countedAt) < RECOUNT_MS) return false;
@@ -81,8 +79,8 @@ export class HostCount {
         FilterExpression: 'contains(json, :active)',
         ExpressionAttributeValues: {
           ':pk': { S: metaKeys.documents('hosts', tenantId) },
-          // Quotes within a string are escaped, so the text matches the property itself. Only a nested
-          // property of the same name would be miscounted.
+          // The text matches only the property itself, since quotes within a string are escaped. Only a nested property
+          // of the same name would be counted by mistake.
           ':active': { S: '"retiredAt":null' },
         },
         Select: 'COUNT',

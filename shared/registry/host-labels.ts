@@ -11,8 +11,8 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 /** Minimum lifetime of a tenant's cached hosts, in ms. With up to 1,000 hosts, new roles appear within this time. */
 const FRESH_MS = 10_000;
 /**
- * Each host extends the lifetime of its tenant's cached hosts by this time, in ms. 10,000 hosts are therefore read only
- * every 100 s, which limits the cost: the host of a real agent takes 5 KB to read.
+ * Each host makes its tenant's cached hosts valid for this much longer, ms. So 10,000 hosts are read only every 100 s,
+ * which limits the cost: reading the host of a real agent takes 5 KB.
  */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */
@@ -96,6 +96,8 @@ interface HostCopy {
 }
 
 /**
+ * Returns the labels that reads add to the series of a host.
+ *
  * @param roles names of roles, by service
  */
 function labelsOfHost(name: string, roles: Readonly<Record<string, readonly string[]>>): Labels {

@@ -36,7 +36,7 @@ export interface HostFilter {
 }
 
 export interface HostPage {
-  /** The hosts as JSON: in the order of the candidates if there is a limit, else sorted by name. */
+  /** The hosts as JSON: sorted by id if there is a limit, else sorted by name. */
   readonly json: readonly string[];
   /** Id after which the next page starts; undefined on the last page. */
   readonly nextId: string | undefined;
@@ -82,7 +82,7 @@ function selects(
 ): boolean {
   if (!status.includes(host.status) || (name !== undefined && host.name !== name)) return false;
   if (service === undefined) return true;
-  // Own properties only: a service may be called `constructor`.
+  // Look at own properties only: a service may be called `constructor`.
   const roles = Object.hasOwn(host.roles, service) ? host.roles[service]! : [];
   return roles.length > 0 && (role.length === 0 || role.some((each) => roles.includes(each)));
 }

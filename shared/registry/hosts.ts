@@ -35,17 +35,16 @@ export interface Host extends HostSpec {
 }
 
 /**
- * Stores a tenant's hosts by id, with an index by custom identifier. Retiring is permanent: a retired host
- * can be read but not changed. Retired hosts are documents of another kind, so that lists of active hosts
- * never read them.
+ * Stores a tenant's hosts by id, with an index by custom identifier. A host that was retired stays retired: it can be
+ * read but not changed. Retired hosts are documents of another kind, so that lists of active hosts never read them.
  */
 export class Hosts {
   /** Active hosts. A host that is being retired stays here for a moment, until it has been moved to `retired`. */
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
-   * Index of hosts by lower-case custom identifier. An entry is written before the host gets the identifier
-   * and removed when the host is retired, so readers must check the host itself.
+   * Index of hosts by lower-case custom identifier. An entry is written before the host gets the identifier, and
+   * removed when the host is retired. So a reader must check that the host itself has the identifier.
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 

@@ -22,11 +22,11 @@ const MAX_BYTES = 100 * 1024;
 const NAMESPACE = /^[-a-zA-Z0-9_]{1,128}$/;
 
 /**
- * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces,
- * so that their number is exact under concurrent writers and a list reads no metadata.
+ * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces. So their
+ * number is exact under concurrent writers, and listing them reads no metadata.
  *
- * A namespace enters the list before it is written and leaves it after it is removed. A crash in between
- * leaves a listed namespace without metadata, which can be put or removed again.
+ * A namespace enters the list before it is written, and leaves it after it is removed. After a crash in between, the
+ * list has a namespace without metadata, which can be put or removed again.
  *
  *     key owner#namespace   and owner# for the list
  */

@@ -9,8 +9,8 @@ export const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{1,62}$/;
 
 export interface Role {
   /**
-   * Hosts refer to a role by this id. A role that is deleted and created again gets a new id, so its former
-   * hosts do not return.
+   * Hosts refer to a role by this id. If a role is deleted and created again, it gets a new id, so the hosts that had
+   * the old role do not get the new one.
    */
   readonly id: string;
   readonly name: string;

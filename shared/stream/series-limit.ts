@@ -14,17 +14,17 @@ import type { Tenant } from '../tenancy/tenants';
 
 const PARALLEL = 16;
 /**
- * Lifetime of a source's cached series, in ms. Series that another instance admits in the meantime count as new on this
- * instance.
+ * Lifetime of a source's cached series, ms. Until then, this instance takes series that another instance has admitted
+ * for new ones.
  */
 const CACHE_MS = 300_000;
 /** Approximate memory of one cached series, in bytes. */
 const SERIES_BYTES = 150;
 /**
  * Maximum number of sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. When a sender
- * retries a rejected request, more of the request's sources are cached each time. The largest request, of 10,000
- * sources, succeeds after 100 periods, before its first cache entries expire. Short periods keep one request from
- * occupying the table for long.
+ * retries a rejected request, more of the request's sources are cached each time. So the largest request, of 10,000
+ * sources, succeeds after 100 periods, before its first cache entries expire. The periods are short, so that one
+ * request does not occupy the table for long.
  */
 const MAX_LOOKUPS = 100;
 const LOOKUP_PERIOD_MS = 1_000;

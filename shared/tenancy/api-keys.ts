@@ -46,8 +46,8 @@ export function isKey(text: string): boolean {
 }
 
 /**
- * Lifetime of a cached look-up, in ms. A revoked key works for at most this time. A key that a client tried before it
- * was created is rejected for at most this time.
+ * Lifetime of a cached look-up, ms. A revoked key works for at most this time. If a client tries a key before it is
+ * created, the key is rejected for at most this time.
  */
 const CACHE_MS = 30_000;
 /**
@@ -56,24 +56,24 @@ const CACHE_MS = 30_000;
  */
 const MAX_ACTIVE_KEYS = 2;
 /**
- * Maximum number of active keys with the same rights that operator commands create for themselves. These keys are
- * numbered after the tenant's own, so a command never uses up one of the tenant's two.
+ * Maximum number of active keys with the same rights that operator commands create for themselves. These keys get the
+ * numbers after the tenant's own keys, so they take none of the tenant's two.
  */
 const MAX_COMMAND_KEYS = 4;
 
 /**
- * Stores API keys. The table holds only their SHA-256; a key is shown once, when it is created.
+ * Stores API keys. The table holds only their SHA-256. A key itself is shown once, when it is created.
  *
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * Requests look up the first item. The second lists a tenant's keys. The range of its number bounds how many keys a
- * tenant has.
+ * Requests look up the first item. The second lists a tenant's keys. Its number is bounded, and so is the number of a
+ * tenant's keys.
  */
 export class ApiKeys {
   /**
-   * Cache of look-ups. Each entry belongs to one of two owners, `found` or `unknown`. Ids that a sender invents can
-   * therefore only evict each other, never keys in use.
+   * Cache of look-ups. Each entry belongs to one of two owners, `found` or `unknown`, which share the memory fairly. So
+   * ids that a sender invents evict each other, not keys in use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 
@@ -105,8 +105,8 @@ export class ApiKeys {
       // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // Write the key before its number: a crash in between leaves a key that nobody has seen, but does not use up a
-    // number.
+    // Write the key before its number. After a crash in between, there is a key that nobody has seen, but no number is
+    // used up.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,

@@ -11,16 +11,16 @@ export const COUNTERS = [
    * each post and for each kilobyte.
    */
   'samplesCharged',
-  /** Bytes of request bodies, as received. */
+  /** Size of request bodies as they were received, in bytes. */
   'bodyBytes',
   'servicePosts',
-  /** Requests of the query function, and the time they took. */
+  /** Requests to the query function, and the time that they took in ms. */
   'queries',
   'queryMs',
-  /** Bytes put into the stream, and the 25 KB units that Kinesis bills. */
+  /** Bytes put into the stream, and the units of 25 KB by which Kinesis bills them. */
   'streamBytes',
   'streamUnits',
-  /** Duration of the functions that answer requests, in MB-ms. */
+  /** Duration of the functions that answer requests, in ms, multiplied by their memory in MB. */
   'functionMbMs',
   /** Chunk bytes and items written to the warm tier, including rewrites. */
   'warmBytesWritten',

@@ -16,8 +16,9 @@ export class DeletedTenants {
   ) {}
 
   /**
-   * @throws when the copy is too old and the table does not answer; the caller must then neither keep nor
-   *   drop samples
+   * Returns the names of deleted tenants.
+   *
+   * @throws when the copy is too old and the table does not answer; the caller must then neither store nor drop samples
    */
   async names(): Promise<ReadonlySet<string>> {
     if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
@@ -30,7 +31,7 @@ export class DeletedTenants {
 }
 
 /**
- * Time after which no function writes for a deleted tenant any more, in ms. It covers the longest invocation
- * that began with older copies of the tenant's keys and placement.
+ * Time after which no function writes for a deleted tenant any more, ms. It is longer than the longest invocation,
+ * which may have begun with older copies of the tenant's keys and placement.
  */
 export const LAST_WRITE_MS = 20 * 60_000;

@@ -2,7 +2,7 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /**
- * Maximum number of epochs in a tenant's placement. It exists because a deletion writes one record for each partition
+ * Maximum number of epochs in a tenant's placement. It is bounded because a deletion writes a record for each partition
  * that a source was ever in.
  */
 export const MAX_EPOCHS = 32;

@@ -6,8 +6,8 @@ import type { RuntimeSettings } from '../platform/settings';
  */
 export interface Limits {
   /**
-   * Maximum number of samples posted per clock minute, including dropped ones. Each post counts as at least one sample,
-   * and as at least one per kilobyte.
+   * Maximum number of samples posted per clock minute, including dropped ones. A post counts as at least one sample,
+   * and as at least one sample for each kilobyte.
    */
   readonly samplesPerMinute: number;
   /**

@@ -12,8 +12,8 @@ const REPORT_MS = 15_000;
 /** If a tenant has used less than this share of its query seconds, its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * An instance adds up the time that a tenant's rules and monitors take, and reports the sum once it reaches this number
- * of ms. Small tenants therefore cause hardly any writes.
+ * Time of a tenant's rules and monitors after which an instance reports it to the table, ms. The instance adds up
+ * shorter times, so small tenants cause hardly any writes.
  */
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that has reached its limit of concurrent queries, in ms. */
@@ -54,12 +54,12 @@ interface TenantState {
 }
 
 /**
- * Bounds the query function's work for each tenant: how many queries run at once, and their seconds per clock
- * minute.
+ * Bounds the query function's work for each tenant: how many queries run at once, and how many seconds they take per
+ * clock minute.
  *
- * A query takes a permit from the table before it begins, unless the tenant is light: this instance learnt within
- * the last minute that the tenant used less than a quarter of its seconds. A light tenant therefore costs one or
- * two writes a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
+ * A query takes a permit from the table before it begins, unless its tenant is light. A tenant is light on an instance
+ * that has learnt, within the last minute, that the tenant used less than a quarter of its seconds. So a light tenant
+ * costs one or two writes a minute. A heavy tenant cannot escape its bounds on an instance that has not seen it yet.
  *
  * infra/README.md ("How exact are the limits?") says how a tenant can exceed the bounds.
  */
@@ -107,8 +107,8 @@ export class QueryBudgets {
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // A query with a permit was added to the table when it began, and its time counts in that minute. The
-    // time of any other query counts in the minute in which this instance next reports to the table.
+    // The table counted a query with a permit when it began, so its time counts in that minute. The time of any other
+    // query counts in the minute in which this instance next reports to the table.
     if (state.minute === minute || !hasPermit) state.usedMs += tookMs;
     if (!hasPermit) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
@@ -132,7 +132,7 @@ export class QueryBudgets {
   /**
    * Adds query time to the table.
    *
-   * @param permitted the query that the table counts as running; absent: all time that was not sent yet
+   * @param permitted the query that the table counts as running; if absent, all time that was not sent yet is added
    */
   private async report(
     tenant: Tenant,

@@ -8,8 +8,8 @@ import type { Tenant } from './tenants';
 const BYTES_A_SAMPLE = 1_000;
 
 /**
- * Charges one post to its tenant's budget of samples: the samples in its body, including dropped ones, but at
- * least one per kilobyte. The charge reflects the work that a body causes, even if nothing is stored.
+ * Charges one post to its tenant's budget of samples: the samples in its body, including dropped ones, but at least one
+ * for each kilobyte. So a body is charged for the work that it causes, even if nothing of it is stored.
  */
 export class SampleCharge {
   private charged = 0;

@@ -26,8 +26,8 @@ const PARALLEL = 16;
  */
 export class SeriesCounter {
   /**
-   * 53-bit hashes of the series of sources that recently had new layouts. By chance, hashes collide in one of
-   * 10^10 sources of 1,000 series. The hourly count corrects deliberate collisions.
+   * 53-bit hashes of the series of sources that recently had new layouts. By chance, hashes collide in one of 10^10
+   * sources of 1,000 series. If a sender makes them collide on purpose, the hourly count corrects the result.
    */
   private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
@@ -55,7 +55,8 @@ export class SeriesCounter {
   }
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
-    // A sender that spreads a source's series over queues creates several layouts of the source in quick succession.
+    // A source's series may come through several queues. Its sender then makes several layouts of the source in quick
+    // succession.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
       this.cache.get(sourceId, tenantId) ??

@@ -24,8 +24,8 @@ const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
 /**
- * Timeout of an exchange, in ms. A request waits for the exchange. Counts that could not be added are sent with the
- * next exchange.
+ * Time-out of an exchange with the table, ms. A request waits for the exchange. Counts that an exchange could not add
+ * are sent with the next one.
  */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 1_000;
@@ -73,7 +73,10 @@ export class TenantMeter {
     return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
   }
 
-  /** Returns whether the tenant had reached its limit of series, as of at most 30 s ago. */
+  /**
+   * Whether the tenant has reached its limit of series. The number of series that this is judged by is at most 30 s
+   * old.
+   */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }
@@ -83,7 +86,7 @@ export class TenantMeter {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = this.now();
-    // Created only when needed: most requests exchange nothing.
+    // Create the signal only when something is exchanged, which few requests do.
     let signal: AbortSignal | undefined;
     const abort = () => {
       signal ??= AbortSignal.timeout(TIMEOUT_MS);

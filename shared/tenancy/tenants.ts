@@ -36,7 +36,9 @@ export interface DeletedTenant {
   readonly partitions: number;
   /** Time of the deletion, as Unix time in ms. */
   readonly deletedAt: number;
-  /** When the tenant's data was gone and no function could write for it any more, as Unix time in ms. */
+  /**
+   * When all of the tenant's data was erased, and no function could write for the tenant any more, as Unix time in ms.
+   */
   readonly erasedAt: number | undefined;
 }
 
@@ -70,8 +72,8 @@ export class TenantChangedError extends Error {
 }
 
 /**
- * Maximum age of a cached tenant, in ms. A writer with an older copy reads the tenant again, or fails. A new
- * epoch is published more than a day before its first day, so every writer knows it in time.
+ * Maximum age of a cached tenant, ms. A writer whose copy is older reads the tenant again, or fails. A new epoch is
+ * published more than a day before its first day, so every writer knows it in time.
  */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 

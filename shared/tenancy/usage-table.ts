@@ -15,7 +15,7 @@ import {
 } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
-/** A tenant's number of series: the last count, and the series added since then. */
+/** A tenant's number of series: the last count, and an estimate of the series that are new since then. */
 export interface SeriesCount extends SeriesTally {
   /** Approximate number of new series since the last count. */
   readonly added: number;
@@ -23,7 +23,7 @@ export interface SeriesCount extends SeriesTally {
   readonly countedAt: number | undefined;
 }
 
-/** Number of days until usage expires, a little more than two years. */
+/** Number of days for which usage is kept, a little more than two years. */
 const DAYS_KEPT = 800;
 const MINUTES_KEPT_S = 3600;
 
@@ -96,7 +96,8 @@ export class UsageTable {
   }
 
   /**
-   * Returns the use of a budget, keyed by minute of Unix time, for the minutes from `from` until just before `before`.
+   * Returns the use of a budget for each minute from `from` up to, but not including, `before`. The keys are Unix times
+   * in minutes.
    */
   async usesBetween(
     tenantId: Id,
@@ -205,7 +206,7 @@ export class UsageTable {
     });
   }
 
-  /** Returns the first day with samples whose usage is kept; undefined if there is none. */
+  /** Returns the earliest day whose usage is kept and has samples; undefined if there is none. */
   async firstDay(tenantId: Id): Promise<Day | undefined> {
     // Days begin with a digit; the keys `hosts` and `series` sort after the days.
     const days = queryAll(this.table, { pk: metaKeys.usages(tenantId), from: '0', to: 'a' });

@@ -1,6 +1,4 @@
-/**
- * A JSON object whose fields are unknown. The functions below treat a field of an unexpected type as absent.
- */
+/** A JSON object whose fields are unknown. The functions below treat a field of an unexpected type as absent. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

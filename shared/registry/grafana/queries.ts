@@ -94,8 +94,8 @@ const REFERENCE = /\{\{([^{}]*)\}\}/g;
 
 function nameQuery({ query, legend }: PanelQuery, at: number): string {
   const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
-  // Name a query without a legend by its position: `or` joins the queries and would drop series with equal
-  // labels.
+  // Give a query without a legend its position as a name. The operator `or`, which joins the queries, would drop series
+  // with equal labels.
   const shown = legend === '' ? `query ${at + 1}` : legend;
   let group = 0;
   // Double a literal `$`. Keep the `$` of a variable as it is, so that the dashboard page still recognizes
