@@ -13,7 +13,7 @@ export interface Load {
   readonly intervalMs: number;
   readonly retentionMs: number;
   readonly samplesPerRequest: number;
-  /** Graphs drawn per month. Each graph shows one day of one series. */
+  /** Number of graphs drawn per month. Each graph shows one day of one series. */
   readonly reads: number;
   /** Number of tenants. All tenants have the same load. */
   readonly tenants: number;
@@ -28,7 +28,7 @@ export interface Load {
 /** A function's work per month. */
 export interface Work {
   readonly invocations: number;
-  /** Memory multiplied by duration, as Lambda bills it. */
+  /** Memory in MB multiplied by duration in ms, as Lambda bills it. */
   readonly mbMs: number;
 }
 
@@ -36,22 +36,22 @@ export interface Work {
 export interface Demand {
   readonly samples: number;
   readonly requests: number;
-  /** Stream records, and their bytes including partition keys. */
+  /** Number of records put into the stream, and their bytes including partition keys. */
   readonly records: number;
   readonly streamBytes: number;
   readonly putUnits: number;
-  /** Stream shards needed if each is planned to be half full. */
+  /** Number of shards of the stream, if each is planned to be half full. */
   readonly streamShards: number;
   readonly post: Work;
   readonly ingester: Work;
-  /** Flusher and archiver run on a schedule, so their numbers of invocations do not depend on the load. */
+  /** A schedule runs the flusher and the archiver, so their numbers of invocations do not depend on the load. */
   readonly flusher: Work;
   readonly archiver: Work;
   readonly sweep: Work & { readonly layouts: number; readonly readUnits: number };
   /** Units of the warm table and the meta table together. */
   readonly writeUnits: number;
   readonly readUnits: number;
-  /** Group-windows per month, and the length of a window as a string. */
+  /** Number of group-windows per month, and the length of a window as text. */
   readonly windows: number;
   readonly windowText: string;
   readonly bytesPerWindow: number;
@@ -65,15 +65,18 @@ export interface Demand {
   /** Number of bytes in the table that locate archived samples. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
-  /** Storage time of archived bytes, in ms: the retention plus the time for which the bucket keeps deleted versions. */
+  /**
+   * How long the bucket stores an archived byte, ms: the retention, plus the time for which the bucket keeps deleted
+   * versions.
+   */
   readonly coldMs: number;
-  /** Archive objects, and the requests that write and list them. */
+  /** Number of archive objects, and of the requests that write and list them. */
   readonly objects: number;
   readonly objectPuts: number;
   readonly rollups: RollupDemand;
 }
 
-/** Work and storage of a month's rollups, if each rollup is made once. */
+/** Work and storage of one month's rollups, if the archiver makes each rollup once. */
 export interface RollupDemand extends Work {
   readonly seriesDays: number;
   readonly writeUnits: number;
@@ -105,7 +108,7 @@ export function samplesHeld(samples: number, ms: number): number {
 const USABLE_MEMORY = 0.75 * 0.5;
 /** Share of a shard's capacity planned for the load. The rest lets readers catch up. */
 const SHARD_FILL = 0.5;
-/** The flusher runs once a minute. */
+/** Time between two runs of the flusher, ms. */
 const FLUSH_TICK_MS = 60_000;
 /** Size of a warm item's keys and attributes, without its chunk, in bytes. DynamoDB bills writes by an item's size. */
 const ITEM_BYTES = 230;
@@ -121,17 +124,20 @@ const QUERY_UNITS = 0.5;
  * the rest in that of the rollups. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
-/** Average time until DynamoDB deletes an expired item. The deletion may take up to two days. */
+/** Average time until DynamoDB deletes an expired item, ms. It may take up to two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
 /** Maximum size of a request that writes a part of an archive object (cold/object-upload.ts), in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Size at which a rollup object ends (archive/rollup.ts), in bytes. It is written and read at once. */
+/**
+ * Size at which the archiver ends a rollup object (archive/rollup.ts), in bytes. A rollup object is written and read as
+ * a whole.
+ */
 const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Bytes of a series in a rollup object: of a month, which has its hours, and of a year, which has its days. Each series
- * takes the bytes of `object` once, and those of `day` for each day. Fitted by hand to objects of 1 to 30 and of 1 to
+ * Bytes that a series takes in a rollup object: `month` for the object of a month, which has hours, `year` for that of
+ * a year, which has days. `object` counts once, `day` for each day. Fitted by hand to objects of 1 to 30 and of 1 to
  * 120 days. `npm run simulate -- --load` compares the forecast's storage with the stored bytes.
  */
 const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
@@ -165,7 +171,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const windows = (samples * tiers.flusher.windows) / tiers.samples;
   const warmMs = Math.min(load.ageMs ?? Infinity, settings.warmTtl + EXPIRY_DELAY_MS);
   const coldMs = Math.min(archivedFor(load, settings), load.retentionMs + REPLACED_DAYS * DAY_MS);
-  // A young stage archives nothing until its first day is old enough.
+  // A new stage archives nothing until its first day is old enough.
   const isArchiving = archivedFor(load, settings) > 0;
   const scaledArchive = (unit: Unit) => (isArchiving ? scaled(tiers.archiver.units, unit) : 0);
   const partitionDays = isArchiving ? DAYS_OF_MONTH * load.tenants * settings.partitions : 0;
@@ -174,7 +180,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const objects = partitionDays * Math.max(1, Math.ceil(bytesOfPartitionDay / settings.archivePartBytes));
   const bytesPerWindow = tiers.warmBytes / tiers.flusher.windows;
   const layouts = load.series / measured.load.metrics;
-  // The scheduled invocations already include an empty sweep.
+  // The idle invocations already include a sweep that finds nothing.
   const sweepMbMs =
     (HOURS_OF_MONTH *
       layouts *
@@ -193,8 +199,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     flusher: { invocations: 0, mbMs: scaled(tiers.flusher.units, 'FunctionMbMs') },
     archiver: { invocations: 0, mbMs: scaledArchive('FunctionMbMs') },
     sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
-    // The items that a pass writes for a partition, such as its manifest, do not grow with the number of windows.
-    // Rounding an item up to whole units adds half a unit on average.
+    // Some items of a pass, such as a partition's manifest, do not grow with the number of windows. Rounding an item up
+    // to whole units adds half a unit on average.
     writeUnits:
       post('WriteUnits') +
       windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
@@ -220,7 +226,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     coldBytes: (samplesHeld(samples, coldMs) * tiers.coldBytes) / tiers.samples,
     coldMs,
     objects,
-    // An object's upload is begun and completed, and each day's objects are listed.
+    // Each object takes a request to begin its upload and one to complete it. Each day takes a request to list its
+    // objects.
     objectPuts: (partitionDays * bytesOfPartitionDay) / UPLOAD_BYTES + 2 * objects + partitionDays,
     rollups: rollupsOf(measured, load, settings, { partitionDays, objects }),
   };
@@ -251,7 +258,10 @@ function rollupsOf(
     storedDays * (month.day + year.day) +
     Math.max(1, storedDays / DAYS_OF_MONTH) * month.object +
     Math.max(1, storedDays / DAYS_OF_YEAR) * year.object;
-  /** Bytes of a series in the two objects to which a day is added, when they are some days old. */
+  /**
+   * Bytes of a series in the two rollup objects to which a day is added, if the stage has been archiving for `days`
+   * days.
+   */
   const bytesAt = (days: number) =>
     month.object +
     Math.min(DAYS_IN_MONTH, days) * month.day +
@@ -267,10 +277,10 @@ function rollupsOf(
     seriesDays,
     writeUnits: seriesDays * each('WriteUnits'),
     readUnits: seriesDays * each('ReadUnits'),
-    // A rewritten object is listed, too.
+    // A rewritten object is also listed once.
     puts: 2 * rewritten + requestsOf(bytesAt(ageDays) + month.day + year.day),
-    // For each rewritten object, the archiver reads the object before, and the day: the index of each of its objects,
-    // and the chunk of each source.
+    // For each rewritten object, the archiver reads the old object and the new day's archive objects: the index of each
+    // object, and the chunk of each source.
     gets: isOn
       ? rewritten + requestsOf(bytesAt(ageDays)) + REWRITTEN * (archived.objects + seriesDays / metrics)
       : 0,
@@ -342,8 +352,8 @@ function perRequest(
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that began together are flushed one by one while the next windows grow, so memory peaks when the first of
-  // them leave.
+  // Windows that began together are flushed one by one, while the next windows grow. So memory is fullest when the
+  // first of them leave.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));

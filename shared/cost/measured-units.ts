@@ -61,7 +61,10 @@ export const measuredUnitsSchema = z.object({
       rollups: z.object({
         /** Units for the first day of a month and year. */
         first: unitsSchema,
-        /** Additional units for each day that the month and year already have, because its rollups are copied. */
+        /**
+         * Additional units for each day that the month and the year already have, because the archiver copies the
+         * rollups of these days.
+         */
         perDay: unitsSchema,
       }),
       /** One hourly sweep of the operator function, which counts the series of all layouts. */

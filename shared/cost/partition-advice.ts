@@ -3,7 +3,7 @@ import { big } from './cost-line';
 
 /** A tenant's usage on the busiest of the last days. */
 export interface BusiestDay {
-  /** Bytes put into the stream. */
+  /** Number of bytes put into the stream. */
   readonly streamBytes: number;
   /**
    * Chunk bytes written to the warm tier, including rewrites. The day's archive objects have about as many
@@ -29,8 +29,8 @@ const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
 /** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * If the ratio of existing to needed partitions is at least this, fewer partitions are advised. Fewer partitions save
- * stream records, because a request puts one record into each partition that holds any of its sources.
+ * Fewer partitions are advised if a tenant has at least this many times the partitions that it needs. Fewer partitions
+ * save records: a request puts one record into each partition that holds any of its sources.
  */
 const TOO_MANY = 8;
 

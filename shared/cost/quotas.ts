@@ -9,9 +9,9 @@ export interface QuotaLine {
   /** Amount needed; for a rate, in the busiest second. */
   readonly needs: number;
   readonly limit: number;
-  /** Share of the limit that is needed. Above 1 the load does not fit. */
+  /** Share of the limit that the load needs. If it is above 1, the load does not fit. */
   readonly share: number;
-  /** Number of series at which the share would be 1, with everything else unchanged. */
+  /** Number of series at which the share would be 1, if nothing else changes. */
   readonly breaksAtSeries: number;
   /** Who can raise the limit: AWS on request, the operator by a setting, or nobody. */
   readonly raisedBy: 'AWS' | 'setting' | 'nobody';
@@ -33,10 +33,7 @@ const LIMIT = {
   streamShards: 500,
   onDemandBytesPerSecond: 200e6,
   tableUnitsPerSecond: 40_000,
-  /**
-   * Limit of one physical partition of a table, which holds all items of a partition key until DynamoDB
-   * splits it.
-   */
+  /** Limit of one physical partition of a table. It holds all items of a partition key, until DynamoDB splits it. */
   keyWriteUnitsPerSecond: 1000,
   cacheNodes: 90,
   objectPutsPerSecond: 3500,

@@ -11,7 +11,7 @@ export interface StageTemplate {
   /** Functions that schedules invoke, and how often. */
   readonly ticks: readonly { readonly name: FunctionName; readonly perMonth: number }[];
   readonly memoryMb: Readonly<Record<FunctionName, number>>;
-  /** Returns whether a function's invocations are traced by X-Ray. */
+  /** Whether X-Ray traces a function's invocations. */
   readonly isTraced: (name: FunctionName) => boolean;
   /** Metrics watched by alarms. An alarm on metric math watches several. */
   readonly alarmMetrics: number;
@@ -30,7 +30,7 @@ const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** Number of lists of failed batches per month. Recovery redrives them every 15 minutes. */
+/** Number of requests per month with which recovery lists failed batches. It looks for them every 15 minutes. */
 const REDRIVE_LISTS = HOURS_OF_MONTH * 4;
 /** Number of the canary's reads per month: one per minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
@@ -103,7 +103,7 @@ export function onDemandStreamLine({ settings }: StageTemplate, bytes = 0, readB
 export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate): CostLine[] {
   const runs = [
     ...template.ticks,
-    // Each shard has one heartbeat a minute.
+    // Every minute, recovery puts a heartbeat into each shard, which invokes the ingester.
     { name: 'ingester' as const, perMonth: template.settings.streamShards * MINUTES_OF_MONTH },
   ];
   const measured = runs.flatMap(({ name, perMonth }) => {
@@ -126,7 +126,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
     ].filter(({ name }) => template.isTraced(name)),
     ({ perMonth }) => perMonth,
   );
-  // Leave out metrics that are rarely published: the replayer's, and those of retried calls.
+  // Leave out metrics that are rarely published: those of the replayer, and those of retried calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>

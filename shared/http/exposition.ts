@@ -9,8 +9,8 @@ export interface ExposedSample {
 }
 
 /**
- * How to write names with characters outside `[A-Za-z0-9_:]`: quoted, which Prometheus accepts since version 3, or
- * with `_` instead of these characters.
+ * How to write names that have characters outside `[A-Za-z0-9_:]`. Either they are quoted, which Prometheus accepts
+ * since version 3, or these characters become `_`.
  */
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 

@@ -36,8 +36,8 @@ export function failureOf(error: unknown, requestId: string): HttpError {
 const MAX_DEPTH = 5;
 
 /**
- * Returns whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed:
- * the request is a bug of this project.
+ * Whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed: then the
+ * request is a bug of this project.
  */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
@@ -50,8 +50,8 @@ export function isStoreFailure(error: unknown, depth = 0): boolean {
 }
 
 /**
- * Errors recognised by name, because importing their classes would load store clients that the function does
- * not use.
+ * Names of errors. They are recognized by name, because importing their classes would load clients of stores that the
+ * function does not use.
  */
 const NAMES = new Set([
   // AWS SDK: an aborted call, and credentials that cannot be fetched or have expired.

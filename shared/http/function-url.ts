@@ -53,10 +53,10 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Redirects with 307, which keeps the method and the body. */
+/** Redirects to the API with 307, which keeps the method and the body. */
 function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEventV2) {
   const location = new URL(apiUrl);
-  // URL's setters encode characters that a header must not contain, and they cannot change the host.
+  // The setters of URL encode characters that a header must not contain. And they cannot change the host.
   location.pathname = rawPath;
   location.search = rawQueryString;
   return { statusCode: 307, headers: { location: location.href } };

@@ -71,8 +71,8 @@ export function replyBytes(
 }
 
 /**
- * Maximum length of an uncompressed response, in characters. Lambda's limit of 6 MB includes the surrounding JSON and
- * the body's escapes.
+ * Maximum length of an uncompressed response, in characters. Lambda's limit of 6 MB also counts the JSON around the
+ * body and the body's escapes.
  */
 const MAX_PLAIN_RESPONSE = 4_000_000;
 /** Maximum length of a base64 body, in characters. It needs no escapes. */
@@ -277,11 +277,13 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** A body of at most this length is not checked: it has too few commas and brackets to matter. */
+/**
+ * Maximum length of a body that is not checked, in characters. It has too few commas and brackets to take much memory.
+ */
 const MAX_UNCOUNTED = 256 * 1024;
 /**
- * Maximum number of commas and opening brackets in a body. 4 MB of `{},` or `[[[` would take 120 to 160 MB once
- * parsed. Posted samples have at most 4 in 41 bytes and stay below the maximum.
+ * Maximum number of commas and opening brackets in a body. A body of 4 MB of `{},` or `[[[` would take 120 to 160 MB
+ * once parsed. Posted samples have at most 4 in 41 bytes, so they stay below the maximum.
  */
 const MAX_STRUCTURE = 400_000;
 
@@ -314,8 +316,8 @@ export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
 }
 
 /**
- * Returns the parameters of a form body, followed by those of the query string. If only the first value of a
- * parameter counts, the body therefore takes precedence.
+ * Returns the parameters of a form body, followed by those of the query string. A caller that takes only the first
+ * value of a parameter therefore prefers the body's.
  *
  * @throws {HttpError} as {@link bodyText}
  */

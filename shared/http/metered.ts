@@ -55,7 +55,7 @@ export async function meterRequest<T>(
     admit(meter, tenant, routeKey, bodyBytes);
     if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
     const charge = USES[routeKey]?.includes('samplesPerMinute') ? new SampleCharge(meter, tenant) : undefined;
-    // Charge the body first: it was received, even if the request turns out to be invalid.
+    // Charge the size of the body first: the body was received, even if the request turns out to be invalid.
     charge?.body(bodyBytes);
     return await work(charge);
   } finally {
@@ -104,7 +104,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** Remedies for limits that do not clear with time. */
+/** For limits that do not clear with time: what the tenant can do. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or ask an operator to raise the limit',
   series:
@@ -112,7 +112,7 @@ const REMEDIES: Partial<Record<LimitName, string>> = {
 };
 
 /**
- * Builds the 429 for a request over a limit.
+ * Builds the response 429 to a request over a limit.
  *
  * @param retryAfterSeconds set when waiting may help
  */

@@ -8,13 +8,13 @@ import { ROUTES, type Route, type RouteKey } from './routes';
 
 type Json = Record<string, unknown>;
 
-/** The meaning of each error status, and the routes that may answer it. */
+/** What each error status means, and which routes may answer it. */
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',
     isOf: ({ body, rawBody, isForm, query, method, path }) =>
       (body ?? rawBody ?? isForm ?? query) !== undefined ||
-      // Deleting the default group answers 400.
+      // A request to delete the default group is answered with 400.
       (method === 'DELETE' && path.startsWith(NOTIFICATION_GROUPS)),
   },
   401: { description: 'The key is missing or not valid.', isOf: needsKey },

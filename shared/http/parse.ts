@@ -45,7 +45,10 @@ function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
   return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${showValue(input)}`;
 }
 
-/** Returns the value of an issue's field. If a field decides the type of an object, zod reports the whole object. */
+/**
+ * Returns the value of the field that an issue is about. If a field decides the type of an object, zod reports the
+ * whole object instead.
+ */
 function inputOf(issue: { readonly input?: unknown; readonly discriminator?: unknown }): unknown {
   const { input, discriminator } = issue;
   if (typeof discriminator !== 'string' || typeof input !== 'object' || input === null) return input;

@@ -7,7 +7,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** The point at which a slice of work ended. The next slice starts after it. */
+/** The point at which one slice of a command's work ended. The next slice continues after it. */
 export interface ArchiveCursor {
   readonly partition: number;
   readonly day: Day;

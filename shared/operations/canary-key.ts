@@ -3,7 +3,7 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
-/** The canary has its own tenant, so that its samples count towards no customer's usage. */
+/** The tenant of the canary. The canary has its own, so that its samples count towards no customer's usage. */
 export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * DAY_MS;
 

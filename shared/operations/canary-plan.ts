@@ -43,7 +43,7 @@ export function planReadBacks(
   });
   const found = [readBack('hot', nowMs, 15 * MINUTE_MS)];
   if (minute % 10 === 0) found.push(readBack('warm', nowMs - residencyMs - HOUR_MS, 30 * MINUTE_MS));
-  // The archiver runs hourly and may take four hours to archive a day.
+  // The archiver runs every hour, and archives a day within four hours.
   if (minute % 60 === 5)
     found.push(readBack('cold', dayStartMs(dayOf(nowMs - archiveAfterMs - DAY_MS / 6)), 30 * MINUTE_MS));
   return found;

@@ -40,7 +40,7 @@ export async function eraseTenant(
     tenantId: tenant.id,
     partition,
   }));
-  // Unregister the partitions first, or the loss watch would report their missing keys as lost memory.
+  // Unregister the partitions first. Otherwise LossWatch would take their missing keys for lost samples.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
   const { keys, isDone } = await hot.space.eraseTenant(tenant.id, hasTime);
   count.hot = keys;

@@ -76,7 +76,7 @@ export class Lifetimes {
       { client: this.meta.client, startingToken: after },
       {
         TableName: this.meta.name,
-        // An item that the scan misses expires too early.
+        // A consistent read, so that the scan misses no item: an item that it misses expires too early.
         ConsistentRead: true,
         FilterExpression: `expiresAt < :last AND (${KINDS.map((_, i) => `begins_with(pk, :kind${i})`).join(' OR ')})`,
         ExpressionAttributeValues: {
@@ -92,7 +92,7 @@ export class Lifetimes {
         return updateItemIf(this.meta, {
           Key: { pk: pk!, sk: sk! },
           UpdateExpression: 'SET expiresAt = :seconds',
-          // An item written in the meantime has the new expiry already.
+          // An item that was written in the meantime already has the new expiry.
           ConditionExpression: 'expiresAt = :former',
           ExpressionAttributeValues: { ':seconds': { N: String(seconds) }, ':former': expiresAt! },
         });
@@ -109,7 +109,7 @@ export class Lifetimes {
   private async read(): Promise<{ readonly retentionMs: number; readonly raise: Raise | undefined }> {
     const item = await getItem(this.meta, metaKeys.retention);
     if (item !== undefined) return notedOf(item);
-    // The item does not exist in a new stage.
+    // A new stage has no such item yet.
     await this.note(this.stageRetentionMs);
     return { retentionMs: this.stageRetentionMs, raise: undefined };
   }

@@ -12,7 +12,7 @@ export interface MemoryWatch {
 }
 
 /**
- * Observes the primaries, as a flusher does each minute, and records how much longer the calling command may move
+ * Looks at the primaries, as a flusher does each minute, and records how much longer the calling command may move
  * slots. During that time flushers empty memory immediately, and a primary that disappears counts as a loss of all
  * partitions.
  */
@@ -22,8 +22,8 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScalingUntil(now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
-  // Clear the record of scaling after observing the primaries, so that slots moved up to now still count as moved by
-  // the scaling.
+  // Clear the record only after looking at the primaries. Slots that moved until now then still count as moved by the
+  // command.
   if (scalingForMs === 0) await recovery.putScalingUntil(0);
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,

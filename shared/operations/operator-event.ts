@@ -45,7 +45,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.enum(['tenants list', 'tenants advise']) }),
     z.object({
       command: z.literal('watch memory'),
-      /** How much longer the caller may move slots, in ms; 0 when it has finished. */
+      /** How much longer the caller may move slots, ms; 0 when it has finished. */
       scalingForMs: z.number().int().min(0).max(3_600_000),
     }),
     z.object({ command: z.literal('stage') }),

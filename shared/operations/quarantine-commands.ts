@@ -31,6 +31,8 @@ export async function listQuarantine(
 }
 
 /**
+ * Returns a quarantined record, with the reason why it cannot be decoded.
+ *
  * @throws {InvalidEventError} when the key has no record in quarantine
  */
 export async function showQuarantined(

@@ -23,6 +23,8 @@ export interface SampleCount {
 }
 
 /**
+ * Finds a host or service by id or name.
+ *
  * @throws {InvalidEventError} if the tenant, host or service does not exist
  */
 export async function describeSource(

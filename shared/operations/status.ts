@@ -49,7 +49,7 @@ const MAX_USAGE_AGE_MS = 15_000;
 const MAX_PARTITIONS_READ = 256;
 /** Group-windows sampled per partition to estimate its memory. */
 const WINDOWS_SAMPLED = 8;
-/** Span of the days that are listed, in ms. Four weeks touch at most two months, so two months of usage are read. */
+/** How far back days are listed, ms. Four weeks touch at most two months, so two months of usage are read. */
 const HISTORY_MS = 28 * DAY_MS;
 /** Maximum number of cached tenants. A function instance serves only a few tenants at a time. */
 const MAX_TENANTS_CACHED = 1_000;
@@ -142,7 +142,7 @@ export class Status {
   ): Promise<TenantStatus['usage']> {
     const { usage, hot, now, archiveAfterMs, memoryCopies } = this.dependencies;
     const month = dayOf(now()).slice(0, 7);
-    // A day is archived this long after it ends, so earlier days need not be asked for.
+    // The first day that may still be in the warm tier: earlier days have been archived.
     const firstWarm = dayOf(now() - archiveAfterMs - DAY_MS);
     const firstShown = dayOf(now() - HISTORY_MS);
     const months = [...new Set([firstWarm.slice(0, 7), firstShown.slice(0, 7), month].sort())];

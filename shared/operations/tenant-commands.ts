@@ -51,6 +51,8 @@ export interface SweepResult {
 }
 
 /**
+ * Returns the tenant with this name.
+ *
  * @throws {InvalidEventError} if no tenant has the name
  */
 export async function requireTenant(tenants: Tenants, name: string): Promise<Tenant> {
@@ -149,8 +151,8 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // Let the time select the first tenant. Otherwise a sweep that runs out of time would skip the same tenants every
-  // hour.
+  // The current time selects the first tenant. Otherwise a sweep that runs out of time would skip the same tenants
+  // every hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {

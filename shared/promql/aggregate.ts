@@ -6,7 +6,7 @@ import { CompensatedMean, quantileOf } from './sums';
 import type { Aggregation, AggregationOperator } from './syntax';
 import { type Budget, emptyVectors, type Vectors, withLabels } from './vectors';
 
-/** Assignment of rows to groups: `groups[row]` is an index of `labels`. */
+/** Which group each row belongs to: `groups[row]` is an index of `labels`. */
 interface Grouping {
   readonly groups: Uint32Array;
   readonly labels: Labels[];
@@ -155,7 +155,7 @@ function accumulator(op: AggregationOperator, param: number): Accumulator {
   }
 }
 
-/** Rows processed between checks of the time limit. */
+/** Number of rows that are processed between two checks of the time limit. */
 const ROWS_PER_CHECK = 256;
 
 /**

@@ -65,8 +65,8 @@ const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_t
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
   /**
-   * Whether the evaluation looked for series with the same labels at different steps, which are an error. So steps
-   * that were not evaluated matter, too.
+   * Whether the evaluation rejects series with the same labels, even at different steps. If so, its result also depends
+   * on steps that were not evaluated.
    */
   needsAllSteps = false;
 
@@ -326,7 +326,7 @@ export class Evaluator {
     const low = (step: number) => lowest?.[step] ?? Number.NEGATIVE_INFINITY;
     const high = (step: number) => highest?.[step] ?? Number.POSITIVE_INFINITY;
     const output = this.each(input, (value, step) => greatest(low(step), least(high(step), value)));
-    // If the bounds cross, no element remains.
+    // If the lower bound is above the upper one, no element remains.
     for (let at = 0, step = 0; at < output.present.length; at++) {
       if (high(step) < low(step)) output.present[at] = 0;
       if (++step === output.steps) step = 0;
@@ -425,7 +425,8 @@ export class Evaluator {
     const stepRanges = stepRangesOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Restore the count: evaluating a subquery has already counted its samples, and the ranges below count them again.
+    // Restore the count. The evaluation of a subquery has already counted its samples, and the ranges below count them
+    // again.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const stepRange = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
@@ -453,7 +454,7 @@ export class Evaluator {
         stepRange.endMs = stepRanges.endsMs[step]!;
         stepRange.param = params?.[step] ?? 0;
         values[offset + step] = compute(from, to, stepRange);
-        // Scale the change from the length of the widened range to that of the requested one.
+        // Scale the change: it belongs to the widened range, but the caller asked for a range of `rangeMs`.
         if (isScaled) values[offset + step]! *= rangeMs / (stepRange.endMs - stepRange.startMs);
         present[offset + step] = 1;
         isEmpty = false;

@@ -1,7 +1,6 @@
 /**
- * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result over
- * points as over the samples, except that the last digits of a sum may differ, because its terms are added in another
- * order.
+ * Range functions over points, which stand for samples: see {@link RollupUse}. A function over points gives the same
+ * result as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
 import { extrapolate, type LiveSamples, type RangeValue } from './range-functions';
@@ -27,8 +26,8 @@ export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
 export const SELECTOR_USE: RollupUse = 'last';
 
 /**
- * The parts of a sum nearly cancel each other out, so too few digits of the sum are reliable. The query must be
- * evaluated over samples instead.
+ * The parts of a sum nearly cancel each other out, so too few of its digits are reliable. The query must be evaluated
+ * over samples instead.
  */
 export class UnprovenSumError extends Error {
   override readonly name = 'UnprovenSumError';

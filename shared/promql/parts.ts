@@ -1,14 +1,14 @@
 import { TooManyValuesError } from './errors';
 import type { Steps } from './vectors';
 
-/** The result of an expression depends on all of its steps together, so it cannot be evaluated in parts. */
+/** The result of an expression depends on all of its steps together, so the steps cannot be evaluated in parts. */
 export class IndivisibleError extends Error {
   override readonly name = 'IndivisibleError';
 }
 
 /**
- * Evaluates all steps at once if their vectors fit in memory. Otherwise evaluates as many steps as fit, then the next
- * ones. Only the results are kept from one part to the next.
+ * Evaluates all steps at once if their vectors fit in memory. Otherwise evaluates one part of the steps after another.
+ * Only the results of a part are kept when the next one begins.
  *
  * @param evaluate should throw {@link TooManyValuesError} before it reads samples, since it is called again for half of
  *   the steps

@@ -16,8 +16,8 @@ export interface QueryContext extends QueryTimes {
   readonly subqueryStepMs: number;
   readonly rollups?: AllowedRollups | undefined;
   /**
-   * Total time of the steps that are evaluated in other parts, in ms. All parts choose rollups or samples as the whole
-   * query would. @default 0
+   * Total time of the steps that are evaluated in other parts, ms. With it, each part chooses between rollups and
+   * samples as the whole query would. @default 0
    */
   readonly othersMs?: number;
 }
@@ -127,7 +127,8 @@ function planSelect(
     return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
   const grainMs = wholeGrain(grainsMs, range.toMs - 1, rangeMs ?? 0, stepOf(selector, steps, context));
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
-    // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
+    // A plain selector wants the newest sample, which is the last one of a grain. Read that grain from its start, even
+    // if the lookback time is shorter.
     const fromMs = rangeMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
       'all ranges begin and end at multiples of the grain, so rollups give the same result as samples';
@@ -162,7 +163,8 @@ function stepOf(selector: Selector, { stepMs, count }: Steps, context: QueryCont
 }
 
 /**
- * @returns times of the samples: from 1 ms after the first range's start to 1 ms after the last one's end
+ * Returns the times of the samples that a selector needs: from 1 ms after the first range's start up to 1 ms after the
+ * last one's end.
  */
 function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: QueryContext): TimeRange {
   const reference = referenceOf(selector, context);

@@ -40,7 +40,7 @@ export interface QueryOptions {
    */
   readonly rollups?: AllowedRollups | undefined;
   readonly limits: QueryLimits;
-  /** Returns whether the query has run out of time. */
+  /** Whether the query has run out of time. */
   readonly isLate: () => boolean;
 }
 
@@ -168,9 +168,12 @@ async function evaluate(
 }
 
 interface PartOptions {
-  /** Whether to refuse the steps before samples are read, if their vectors may not fit in memory. */
+  /**
+   * Whether the evaluation may fail before it reads samples, because the vectors of all steps may not fit in memory.
+   * The caller then tries fewer steps.
+   */
   readonly isDivisible?: boolean;
-  /** Whether these are not all steps. */
+  /** Whether the query has further steps, which are evaluated in other parts. */
   readonly isPart?: boolean;
 }
 
@@ -377,7 +380,9 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  /** Number of values that the selectors make of each series. */
+  /**
+   * Number of steps at which the selectors are evaluated, which is the number of values that they make of each series.
+   */
   steps: number;
   readonly grains?: RequestedGrains | undefined;
   readonly why: string;
@@ -385,7 +390,7 @@ interface Read {
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  // Plan reads of samples first: a selector whose samples are read anyway can use them instead of rollups.
+  // Plan reads of samples first. A selector that could use rollups can use samples that are read anyway.
   const ordered = [...planned].sort(
     (a, b) => Number(a.grains !== undefined) - Number(b.grains !== undefined),
   );

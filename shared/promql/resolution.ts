@@ -6,8 +6,8 @@ export type SourceResolution = number | 'auto';
 /**
  * Returns the longest stored grain that may replace samples; undefined if samples must be read.
  *
- * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because
- * grains of five minutes, which Thanos would use, are not stored. It also allows an hour for an instant query.
+ * `auto` allows grains of up to a fifth of the step, as Thanos does. For steps of an hour and longer, and for an
+ * instant query, it allows grains of an hour: Thanos would use grains of five minutes there, which are not stored.
  *
  * @param stepMs undefined for an instant query
  * @param storedMs lengths of the stored grains, in ms

@@ -5,7 +5,7 @@ import { PromqlError, TooManyValuesError } from './errors';
 export interface Steps {
   readonly startMs: number;
   readonly stepMs: number;
-  /** At least 1; 0 only if a subquery's range contains no step. */
+  /** Number of steps: at least 1, or 0 if a subquery's range contains no step. */
   readonly count: number;
 }
 
@@ -46,8 +46,8 @@ export class Budget {
   }
 
   /**
-   * Counts values before they are allocated. The steps alone may be too many: a subquery over constants can have
-   * billions.
+   * Counts values before they are allocated. A subquery over constants can have billions of steps, and so too many
+   * values without any series.
    *
    * @throws {PromqlError} when the values would exceed the limit
    */
@@ -194,7 +194,7 @@ export function sortByLabels<T extends { readonly labels: Labels }>(series: read
   return keyed.map(({ each }) => each);
 }
 
-/** The separator of sort keys, and the characters that UTF-16 and UTF-8 may order differently. */
+/** The separator of sort keys, and the characters whose order may differ between UTF-16 and UTF-8. */
 const UNORDERED = /[\0\ud800-\uffff]/;
 
 /** Returns a string that sorts as its labels do; undefined if a label has a character of {@link UNORDERED}. */

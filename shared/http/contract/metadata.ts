@@ -4,7 +4,7 @@ import { success } from './values';
 
 const namespaceList = z.object({ metadata: z.array(z.object({ namespace: z.string() })) });
 
-/** Metadata may be any JSON. The handler stores its bytes unchanged. */
+/** Metadata may be any JSON, which the handler stores byte for byte. */
 const metadata = z.unknown();
 
 export const metadataRoutes = [

@@ -11,8 +11,8 @@ import type { Route } from './route';
 
 const id = z.string();
 
-// A refined schema cannot be extended, so the response reuses the bare shapes. The stored object was validated
-// when it was posted.
+// zod cannot extend a schema with refinements, so the response reuses the schemas without them. The stored object was
+// validated when it was posted.
 const monitor = z
   .union(monitorSpec.options.map(({ shape }) => z.object({ id, ...shape })))
   .meta({ id: 'Monitor' });

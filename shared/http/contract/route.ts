@@ -23,8 +23,8 @@ export interface Route {
   /** True if parameters may also come in a form body, which takes precedence over the query string. */
   readonly isForm?: true;
   /**
-   * The protocol whose error shape the route uses. Alertmanager's errors are JSON strings. `prometheus` also
-   * applies Prometheus' rules for parameters.
+   * The protocol in whose format the route reports errors. Alertmanager's errors are JSON strings. With `prometheus`,
+   * Prometheus' rules for parameters also apply.
    *
    * @default Mackerel's
    */

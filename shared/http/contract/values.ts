@@ -46,5 +46,5 @@ export const durationParameter = z
 
 export const success = z.object({ success: z.literal(true) }).meta({ id: 'Success' });
 
-/** Body of a request that needs none: `{}` as Mackerel documents, `null` as Go's client sends, or nothing. */
+/** Body of a request that needs no body: `{}` as Mackerel documents it, `null` as Go's client sends it, or nothing. */
 export const emptyBody = z.looseObject({}).nullish();
