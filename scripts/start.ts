@@ -29,6 +29,7 @@ async function start(options: StartOptions): Promise<void> {
     report,
     // Set by tests, or manually to find more bugs.
     freedomsSeed: seedOf(process.env.FREEDOMS_SEED),
+    unscheduled: process.env.UNSCHEDULED?.split(','),
   });
   const { addresses } = stack;
   const stopProgress = options.json ? () => {} : startProgress(stack, report);

@@ -271,7 +271,7 @@ export class FunctionHost {
 }
 
 /** Returns the kind of a function: `ingester` for `heterotsdb-local-ingester`. */
-function kindOf(functionName: string): string {
+export function kindOf(functionName: string): string {
   return functionName.split('-').at(-1)!;
 }
 

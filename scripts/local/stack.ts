@@ -19,7 +19,7 @@ import { Freedoms } from '../faults/freedoms';
 import { Random } from '../faults/random';
 import { bootstrap, KEY_FILE } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
-import { FunctionHost } from './function-host';
+import { FunctionHost, kindOf } from './function-host';
 import { serveFunctionUrls } from './function-urls';
 import { handleRequest, sendJson } from './http-api';
 import { awsError, handleLambdaApi, LAMBDA_API } from './lambda-api';
@@ -61,6 +61,12 @@ export interface StackOptions {
    * @default disabled
    */
   readonly freedomsSeed?: number;
+  /**
+   * Kinds of functions whose schedules are not run. A test can then choose the times of their runs.
+   *
+   * @default none
+   */
+  readonly unscheduled?: readonly string[];
 }
 
 /** Output of `npm start -- --json`. */
@@ -127,7 +133,10 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     };
 
     const synth = join(local, 'synth');
-    const stack = readAssembly(await synthesize(synth, options.settings));
+    const synthesized = readAssembly(await synthesize(synth, options.settings));
+    const isScheduled = ({ functionName }: { readonly functionName: string }) =>
+      !options.unscheduled?.includes(kindOf(functionName));
+    const stack = { ...synthesized, schedules: synthesized.schedules.filter(isScheduled) };
     const rightsFile = join(dataDir, 'rights.json');
     writeRights(rightsFile, stack.functions);
     const settingsJson = stack.functions[0]?.environment[ENV.settings];

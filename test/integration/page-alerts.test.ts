@@ -45,7 +45,7 @@ describe('the alerts view', () => {
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
-    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, isEvaluatorScheduled: false });
     client = new Client(stack.url, stack.apiKey);
   });
 

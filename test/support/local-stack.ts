@@ -82,6 +82,11 @@ export async function startLocalStack(options: {
    * 503, so that the client has to send it again. @default false
    */
   readonly hasFreedoms?: boolean;
+  /**
+   * Whether the schedule runs the evaluator each minute. A test that evaluates ticks of the future turns the schedule
+   * off: a run at the present time would take these ticks for those of a wrong clock. @default true
+   */
+  readonly isEvaluatorScheduled?: boolean;
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
@@ -90,7 +95,11 @@ export async function startLocalStack(options: {
   ]);
   const seed = options.hasFreedoms ? freedomsSeed() : undefined;
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
+  const env = {
+    ...process.env,
+    FREEDOMS_SEED: seed?.toString(),
+    ...(options.isEvaluatorScheduled === false && { UNSCHEDULED: 'evaluator' }),
+  };
   const child = spawnScript(
     'start',
     ['--json', '--no-demo', '--port', String(options.port ?? 0), '--data-dir', dataDir, ...settings],

@@ -23,13 +23,15 @@ export const UNLIMITED = {
  * Starts the local stack as `npm start` does. It ends with the run.
  *
  * @param settings settings that differ from the local stage's
+ * @param unscheduled kinds of functions whose schedules are not run
  */
 export async function startBenchStack(
   frame: Frame,
   settings: Readonly<Record<string, string>> = {},
   report: (line: string) => void = () => {},
+  unscheduled: readonly string[] = [],
 ): Promise<BenchStack> {
-  const stack = await startStack({ port: 0, dataDir: undefined, settings, report });
+  const stack = await startStack({ port: 0, dataDir: undefined, settings, report, unscheduled });
   frame.atEnd(() => stack.stop());
   const { url, apiKey } = stack.addresses;
   const functions = new Functions(url);

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../model/duration';
 import type { QuietPeriod } from './ingest-quiet';
 
 /** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
@@ -5,8 +6,9 @@ const MAX_CATCH_UP_MS = 3_600_000;
 /**
  * If the newest completed tick is further in the future than this, in ms, the clock of an evaluator was wrong. The rule
  * group then goes on with the newest tick, as a new one does. Otherwise it would not be evaluated until that time.
+ * The clocks of correct evaluators differ by much less.
  */
-const MAX_AHEAD_MS = 12 * 3_600_000;
+const MAX_AHEAD_MS = 5 * MINUTE_MS;
 
 /** Time and state of the pipeline when rule groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
