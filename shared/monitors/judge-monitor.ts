@@ -219,7 +219,9 @@ async function judgeService(
   const missing = longestMissingMs(monitor);
   if (samples.values.length === 0 && memory.newestMs === undefined && missing > 0)
     samples = await read(missing + 60_000);
-  const newestMs = samples.timestamps.at(-1) ?? memory.newestMs;
+  // An evaluator whose clock was wrong may have remembered a sample of the future.
+  const rememberedMs = memory.newestMs && Math.min(memory.newestMs, nowMs);
+  const newestMs = samples.timestamps.at(-1) ?? rememberedMs;
   const judgements = new Map<string, Judgement>();
   const found =
     (newestMs === undefined ? undefined : judgeMissing(newestMs, monitor, nowMs)) ??

@@ -72,15 +72,16 @@ export interface AdvancedTrack {
 /**
  * Applies a judgement to a track. A sample judged before changes nothing.
  *
- * @param track state after the previous judgement
+ * @param stored state after the previous judgement
  * @param judgement undefined if the subject cannot be judged now; then only repeated notifications are due
  */
 export function advanceTrack(
   key: string,
-  track: Track | undefined,
+  stored: Track | undefined,
   judgement: Judgement | undefined,
   rules: TrackRules,
 ): AdvancedTrack {
+  const track = stored && notAfter(stored, rules.nowMs);
   const isNew =
     judgement !== undefined &&
     (judgement.sampleMs === undefined || judgement.sampleMs > (track?.sampleMs ?? -Infinity));
@@ -104,6 +105,20 @@ export function advanceTrack(
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };
   return openAlert(next, status, found, rules);
+}
+
+/**
+ * Returns a track whose sample and last notification are not after a time. An evaluator whose clock was wrong may have
+ * judged a time in the future. Neither new samples nor repeated notifications must wait for that time.
+ */
+function notAfter(track: Track, nowMs: number): Track {
+  const { sampleMs, alert, ...rest } = track;
+  if (Math.max(sampleMs ?? 0, alert?.notifiedAtMs ?? 0) <= nowMs) return track;
+  return {
+    ...rest,
+    ...(sampleMs !== undefined && sampleMs <= nowMs && { sampleMs }),
+    ...(alert && { alert: { ...alert, notifiedAtMs: Math.min(alert.notifiedAtMs, nowMs) } }),
+  };
 }
 
 type Found = Pick<Judgement, 'value' | 'message'>;

@@ -101,6 +101,17 @@ test('statuses of 2xx and 3xx are normal, others and errors critical', async () 
   expect(await world.next(ok)).toEqual(['OK closed - 200']);
 });
 
+test('an alert that a wrong clock opened in the future is told again and closes now', async () => {
+  world.monitors = [monitorOf({ notificationInterval: 10 })];
+  world.minute = 600;
+  expect(await world.next(down)).toEqual(['CRITICAL opened - 503']);
+  world.minute = 0;
+  expect(await world.next(down)).toEqual([]);
+  world.minute = 10;
+  expect(await world.next(down)).toEqual(['CRITICAL repeated - 503']);
+  expect(await world.next(ok)).toEqual(['OK closed - 200']);
+});
+
 test('a status that the monitor expects is the only one that is normal', async () => {
   world.monitors = [monitorOf({ expectedStatusCode: 503 })];
   expect(await world.next(down)).toEqual([]);

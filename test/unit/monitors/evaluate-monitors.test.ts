@@ -237,6 +237,17 @@ describe('a service monitor', () => {
     expect(await world.evaluate()).toEqual(['- closed OK']);
   });
 
+  test('finds missing points, even if a wrong clock judged a point of the future', async () => {
+    world.monitor = service({ missingDurationCritical: 10 });
+    world.minute = 600;
+    world.post({ __name__: 'sold', service: 'shop' }, 5);
+    expect(await world.evaluate()).toEqual([]);
+    world.minute = 0;
+    expect(await world.evaluate()).toEqual([]);
+    world.minute = 10;
+    expect(await world.evaluate()).toEqual(['- opened CRITICAL']);
+  });
+
   test('that was never posted is not missing', async () => {
     world.monitor = service({ missingDurationCritical: 10 });
     expect(await world.evaluate()).toEqual([]);
