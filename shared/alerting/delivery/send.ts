@@ -227,7 +227,7 @@ async function empty(
   const channels = channelsOf(receivers);
   const waiting = new Set<string>();
   for (const [i, item] of items.entries()) {
-    const { batch, attempts, dueMs, expiresMs } = item;
+    const { batch, attempts, dueMs, expiresMs, damaged = 0 } = item;
     const ageMs = now() - batch.tickMs;
     const isSurplus = i < items.length - MAX_WAITING;
     if (isSurplus || now() > expiresMs - BEFORE_EXPIRY_MS) {
@@ -247,6 +247,8 @@ async function empty(
     const targets = await targetsOf(dependencies, tenant, item, channels);
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
+    // A refusal makes the batch a dead letter, which has the damaged bytes, once its other notifications are sent.
+    if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
     const failures = new Map<string, string>();
     for (const target of targets) {
       if (isStopped()) break;
@@ -267,7 +269,12 @@ async function empty(
     const isTaken = targets.every(({ address }) => taken.has(address));
     const hasFailed = failures.size > 0;
     const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
-    if (isRepeat || isTaken) report.settled.add(item.key);
+    if (isRepeat || isTaken) {
+      report.settled.add(item.key);
+      report.dropped += damaged;
+      if (damaged > 0)
+        log.error('damaged notifications were not sent', { tenant: batch.tenant, key: item.key, damaged });
+    }
     if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
     else if (isTaken) await store.giveUp(tried);
     else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
@@ -280,9 +287,10 @@ async function empty(
 
 /** Moves a batch to the dead letters. */
 async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
-  const { batch, key } = item;
+  const { batch, key, damaged = 0 } = item;
+  const entries = isEventBatch(batch) ? batch.events : batch.notifications;
   // An unreadable batch counts as one notification.
-  const notifications = isEventBatch(batch) ? Math.max(1, batch.events.length) : batch.notifications.length;
+  const notifications = Math.max(1, entries.length + damaged);
   report.dropped += notifications;
   report.settled.add(key);
   log.error('notifications were given up', {

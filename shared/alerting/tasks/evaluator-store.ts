@@ -21,7 +21,7 @@ import {
 } from '../../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
-import { type EventBatch, isEventBatch, type NotificationBatch } from './notification';
+import { type EventBatch, isEventBatch, type Notification, type NotificationBatch } from './notification';
 import { decodeJson } from './task-states';
 
 /** A completed tick of a task, ready to be committed. */
@@ -60,6 +60,8 @@ export interface OutboxItem extends Delivery {
   readonly batch: NotificationBatch | EventBatch;
   /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
   readonly unreadable?: unknown;
+  /** Number of notifications or events of the stored batch that cannot be read. `batch` has the others. @default 0 */
+  readonly damaged?: number;
   /** When the table removes the item, as Unix time in ms. */
   readonly expiresMs: number;
   readonly stored: Item;
@@ -279,8 +281,15 @@ function outboxItem(item: Item): OutboxItem {
   };
 }
 
+/** Returns whether a stored notification has labels and annotations, or a stored event has an alert. */
+function isReadable(entry: Partial<Notification & EventBatch['events'][number]> | null): boolean {
+  return entry?.alert?.id !== undefined || (areLabels(entry?.labels) && areLabels(entry?.annotations));
+}
+
 function areLabels(labels: unknown): boolean {
-  return Array.isArray(labels) && labels.every(Array.isArray);
+  const isPair = (pair: unknown) =>
+    Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string';
+  return Array.isArray(labels) && labels.every(isPair);
 }
 
 /** A delivery that cannot be read counts as not begun. So the batch is sent again, which receivers must bear. */
@@ -296,14 +305,18 @@ function deliveryIn(text: string | undefined): Delivery {
   }
 }
 
-function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable'> {
+function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable' | 'damaged'> {
   try {
     const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
     const entries = isEventBatch(batch) ? batch.events : batch.notifications;
     if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
-    if (!entries.every((entry) => entry?.alert?.id !== undefined || areLabels(entry?.labels)))
-      throw new TypeError('a batch has a notification without labels, or an event without an alert');
-    return { batch };
+    const damaged = entries.filter((entry) => !isReadable(entry)).length;
+    if (damaged === 0) return { batch };
+    if (damaged === entries.length)
+      throw new TypeError('a batch has only notifications without labels, or events without alerts');
+    return isEventBatch(batch)
+      ? { batch: { ...batch, events: batch.events.filter(isReadable) }, damaged }
+      : { batch: { ...batch, notifications: batch.notifications.filter(isReadable) }, damaged };
   } catch (unreadable) {
     const { tickMs, tenantId } = metaKeys.parseOutboxBatch(key);
     return { batch: { tenant: tenantId, tickMs, monitorId: key, events: [] }, unreadable };

@@ -1,8 +1,15 @@
 import { DynamoDBClient, type PutItemCommandInput, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import type { OutsideRequest } from '../../../../shared/alerting/delivery/post-outside';
 import { NO_RECEIVERS } from '../../../../shared/alerting/delivery/receivers';
-import { MAX_ATTEMPTS, sendAll, waitMs } from '../../../../shared/alerting/delivery/send';
+import {
+  MAX_ATTEMPTS,
+  type SendDependencies,
+  sendAll,
+  waitMs,
+} from '../../../../shared/alerting/delivery/send';
 import { EvaluatorStore } from '../../../../shared/alerting/tasks/evaluator-store';
-import { encodeJson } from '../../../../shared/alerting/tasks/task-states';
+import type { NotificationBatch } from '../../../../shared/alerting/tasks/notification';
+import { decodeJson, encodeJson } from '../../../../shared/alerting/tasks/task-states';
 import { idOf } from '../../../../shared/model/id';
 import { metaKeys } from '../../../../shared/platform/keys';
 import type { Item } from '../../../../shared/platform/table';
@@ -61,6 +68,23 @@ const batchOf = (tenant: typeof TENANT, group: string) =>
     ],
   });
 
+const sendingOf = (
+  store: EvaluatorStore,
+  post: SendDependencies['post'],
+  now: () => number,
+): SendDependencies => ({
+  eventTargets: async () => [],
+  gaveUp: async () => {},
+  store,
+  publish: async () => {},
+  receivers: { get: async () => ({ ...NO_RECEIVERS, webhooks: [{ url: 'w' }] }) },
+  ruleStates: { list: async () => new Map() },
+  post,
+  externalUrl: '',
+  now,
+  told: new Map(),
+});
+
 test.each([
   { name: 'that does not decode', bytes: Buffer.from('no zstd') },
   { name: 'that is no object', bytes: encodeJson(null) },
@@ -78,18 +102,8 @@ test.each([
     const store = new EvaluatorStore(tableOf([...items, itemOf(OTHER, 'c', batchOf(OTHER, 'c'))]));
     const got: string[] = [];
     let nowMs = NOW_MS;
-    const sending: Parameters<typeof sendAll>[0] = {
-      eventTargets: async () => [],
-      gaveUp: async () => {},
-      store,
-      publish: async () => {},
-      receivers: { get: async () => ({ ...NO_RECEIVERS, webhooks: [{ url: 'w' }] }) },
-      ruleStates: { list: async () => new Map() },
-      post: async ({ json }) => void got.push(JSON.parse(json).groupLabels.group),
-      externalUrl: '',
-      now: () => nowMs,
-      told: new Map(),
-    };
+    const post = async ({ json }: OutsideRequest) => void got.push(JSON.parse(json).groupLabels.group);
+    const sending = sendingOf(store, post, () => nowMs);
     const send = () => sendAll(sending, [TENANT], () => true);
     expect(await send()).toEqual({ sent: 2, failed: 1, dropped: 0, outboxAgeMs: 0 });
     expect(got.sort()).toEqual(['b', 'c']);
@@ -110,6 +124,37 @@ test.each([
     ]);
   },
 );
+
+test('damaged notifications of a batch are lost alone, are counted, and remain in a dead letter', async () => {
+  const whole = decodeJson(batchOf(TENANT, 'a')) as NotificationBatch;
+  const [good] = whole.notifications;
+  const bytes = encodeJson({
+    ...whole,
+    notifications: [null, good, { ...good, labels: [['job']] }, { ...good, annotations: undefined }],
+  });
+  const store = new EvaluatorStore(tableOf([itemOf(TENANT, 'a', bytes)]));
+  const got: unknown[] = [];
+  const post = async ({ json }: OutsideRequest) => void got.push(...JSON.parse(json).alerts);
+  const sending = sendingOf(store, post, () => NOW_MS);
+  expect(await sendAll(sending, [TENANT], () => true)).toMatchObject({ sent: 1, failed: 0, dropped: 3 });
+  expect(got).toMatchObject([{ id: 'a', status: 'firing' }]);
+  expect(await store.outbox()).toEqual([]);
+  expect(await store.listUndelivered(TENANT.id, 10)).toMatchObject([
+    { refused: ['3 of its notifications cannot be read'], stored: { batch: { B: bytes } } },
+  ]);
+});
+
+test('damaged events of a batch are lost alone', async () => {
+  const event = { id: 'e', alert: { id: 'one' }, status: 'OK' };
+  const bytes = encodeJson({
+    tenant: 'acme',
+    tickMs: NOW_MS,
+    monitorId: 'm',
+    events: [{ alert: null }, event],
+  });
+  const store = new EvaluatorStore(tableOf([itemOf(TENANT, 'a', bytes)]));
+  expect(await store.outbox()).toMatchObject([{ batch: { events: [event] }, damaged: 1 }]);
+});
 
 test.each(['no JSON', 'null', '{"attempts":1,"dueMs":0}'])(
   'a batch with the damaged delivery %s is sent, and holds back no other',
