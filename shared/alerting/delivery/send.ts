@@ -76,8 +76,8 @@ const PARALLEL = 32;
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
 /**
- * How long before it expires a batch becomes a dead letter, in ms, whatever its attempts. It may have had none, because
- * it waited behind batches whose attempts all failed.
+ * How long before it expires a batch becomes a dead letter, in ms, unless it is delivered at once. After an outage of the
+ * evaluator, the oldest batch of each queue has one attempt. The batches behind it have none if this attempt fails.
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
 /**
@@ -87,6 +87,8 @@ const BEFORE_EXPIRY_MS = 3_600_000;
 const MAX_LIST_WAIT_MS = 600_000;
 /** Number of attempts after which a batch becomes a dead letter. */
 export const MAX_ATTEMPTS = 36;
+/** Reason why a batch was given up that no receiver refused. */
+const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
 const FIRST_WAIT_MS = 30_000;
 /**
  * Maximum wait between attempts, in ms. When a receiver works again, new alerts wait for this long at most, because
@@ -227,22 +229,21 @@ async function empty(
   const channels = channelsOf(receivers);
   const waiting = new Set<string>();
   for (const [i, item] of items.entries()) {
+    if (!hasTime()) return;
     const { batch, attempts, dueMs, expiresMs, damaged = 0 } = item;
     const ageMs = now() - batch.tickMs;
     const isSurplus = i < items.length - MAX_WAITING;
-    if (isSurplus || now() > expiresMs - BEFORE_EXPIRY_MS) {
-      const reason = isSurplus
-        ? `more than ${MAX_WAITING} batches of notifications waited`
-        : 'it waited for a day behind earlier notifications, or while none were sent';
+    const isEnding = now() > expiresMs - BEFORE_EXPIRY_MS;
+    if (isSurplus || (isEnding && attempts > 0)) {
+      const reason = isSurplus ? `more than ${MAX_WAITING} batches of notifications waited` : WAITED;
       await giveUp(dependencies, { ...item, refused: [...item.refused, reason] }, report);
       continue;
     }
-    if (!hasTime()) return;
     const isStopped = () =>
       isEventBatch(batch) &&
       (waiting.has(unknownTargets(batch.monitorId)) ||
         (waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS));
-    if (isStopped()) continue;
+    if (isStopped() && !isEnding) continue;
     const isRepeat = isRepeated(batch);
     const targets = await targetsOf(dependencies, tenant, item, channels);
     const taken = new Set(item.taken);
@@ -254,7 +255,7 @@ async function empty(
       if (isStopped()) break;
       const { address, queue } = target;
       if (taken.has(address)) continue;
-      if (!isRepeat && (waiting.has(queue) || dueMs > now())) {
+      if (!isRepeat && (waiting.has(queue) || isLater(dueMs, now()))) {
         waiting.add(queue);
         continue;
       }
@@ -280,9 +281,18 @@ async function empty(
     else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
       await giveUp(dependencies, { ...tried, refused: [...refused, ...failures.values()] }, report);
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
+    } else if (isEnding) {
+      const reasons = hasFailed ? failures.values() : [WAITED];
+      const ended = { ...tried, attempts: hasFailed ? tried.attempts : attempts };
+      await giveUp(dependencies, { ...ended, refused: [...refused, ...reasons] }, report);
     } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
     else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
   }
+}
+
+/** Returns whether an attempt is due later. A time beyond the maximum wait was set by an evaluator whose clock was wrong. */
+function isLater(dueMs: number, nowMs: number): boolean {
+  return dueMs > nowMs && dueMs - nowMs <= LONGEST_WAIT_MS;
 }
 
 /** Moves a batch to the dead letters. */

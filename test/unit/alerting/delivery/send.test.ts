@@ -188,6 +188,8 @@ function sender(
   return { send, got, failing, outbox, dead, published, later, become, dependencies };
 }
 
+const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
+
 test('each webhook is sent each batch exactly once', async () => {
   const { send, got, outbox } = sender(['a', 'b'], [batchOf('g'), batchOf('h')]);
   expect(await send()).toEqual({ ...NOTHING, sent: 4 });
@@ -308,8 +310,50 @@ test('batches that wait for a day behind a failing one become dead letters, each
   expect([dropped, dead.length]).toEqual([6, 6]);
   expect(dead.map(({ refused }) => refused.at(-1))).toEqual([
     ...Array(3).fill('a fails'),
-    ...Array(3).fill('it waited for a day behind earlier notifications, or while none were sent'),
+    // The fourth has had attempts, the fifth has its first, and the sixth waits behind the fifth.
+    WAITED,
+    'a fails',
+    WAITED,
   ]);
+});
+
+test('after an outage of a day, the batches of a receiver that works are sent', async () => {
+  const batches = [batchOf('g'), batchOf('g', NOW_MS + 60_000), batchOf('h')];
+  const { send, got, later, outbox, dead } = sender(['a'], batches);
+  later(23.5 * 3_600_000);
+  expect(await send()).toEqual({ ...NOTHING, sent: 3 });
+  expect(got).toEqual(['a g 00', 'a g 01', 'a h 00']);
+  expect([outbox.size, dead.length]).toEqual([0, 0]);
+});
+
+test('after an outage of a day, the oldest batch of each rule group is attempted once, and no channel is suspended', async () => {
+  const batches = [batchOf('g'), batchOf('g', NOW_MS + 60_000), batchOf('h')];
+  const { send, failing, later, outbox, dead, dependencies } = sender(['a'], batches);
+  dependencies.gaveUp = () => Promise.reject(new Error('suspended'));
+  failing.set('a', false);
+  later(23.5 * 3_600_000);
+  expect(await send()).toEqual({ ...NOTHING, failed: 2, dropped: 3 });
+  expect(outbox.size).toBe(0);
+  expect(dead).toMatchObject([
+    { key: '0', attempts: 1, refused: ['a fails'] },
+    { key: '1', attempts: 0, refused: [WAITED] },
+    { key: '2', attempts: 1, refused: ['a fails'] },
+  ]);
+});
+
+test('batches are given up only while there is time', async () => {
+  const batches = Array.from({ length: 1_010 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
+  const { dead, dependencies } = sender(['a'], batches);
+  let checks = 0;
+  await sendAll(dependencies, [], () => ++checks <= 5);
+  expect(dead.length).toBe(4);
+});
+
+test('an attempt that a wrong clock put off for a day is made now', async () => {
+  const { send, got, outbox } = sender(['a'], []);
+  outbox.set('0', { ...ITEM, key: '0', batch: batchOf('g'), attempts: 1, dueMs: NOW_MS + 12 * 3_600_000 });
+  await send();
+  expect(got).toEqual(['a g 00']);
 });
 
 test('the oldest batches of a tenant become dead letters when too many wait', async () => {
