@@ -4,11 +4,13 @@ import type { SeriesDictionary } from '../../shared/dictionary/series-dictionary
 import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/function-metrics';
+import { countPoints } from '../../shared/protocol/otlp/count-points';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
 import type { ReadMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
 import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
+import type { OnDropped } from '../../shared/stream/series-limit';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -31,7 +33,8 @@ export async function takeOtlp(
   const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));
   const { sources, samples, dropped } = parse(dictionary, body, encoding, accepts);
   charge.samples(samples + dropped.samples);
-  const beyond = await writer.write(tenant, sources, samples);
+  const droppedRows: Parameters<OnDropped>[0][] = [];
+  const beyond = await writer.write(tenant, sources, samples, (row) => droppedRows.push(row));
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {
     SamplesAccepted: samples - beyond,
@@ -40,7 +43,8 @@ export async function takeOtlp(
   });
   const reasons = [...dropped.reasons];
   if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
-  return respond(encoding, dropped.rejected + beyond, reasons.join('; '));
+  const rejected = dropped.rejected + countPoints(dictionary, dropped.metadata, droppedRows);
+  return respond(encoding, rejected, reasons.join('; '));
 }
 
 /**

@@ -129,6 +129,11 @@ export class RequestRows {
     return this.leaveOut(1, TOO_MANY_LABELS);
   }
 
+  /** Counts the samples of a row that {@link finish} left out. */
+  leaveOutRow({ samples }: Row): void {
+    this.leaveOut(samples, `${TOO_MANY_SETS}, or their names`);
+  }
+
   private leaveOut(samples: number, bound: string): false {
     this.left += samples;
     this.excess ??= `${bound} in one request`;
@@ -194,12 +199,11 @@ export class RequestRows {
    * series, because post may create a layout for each such row.
    *
    * @param maxSetBytes maximum total size of these rows' labels, in bytes
-   * @param onLeftOut called with each row that exceeds a bound
+   * @param onLeftOut called with each row that exceeds a bound, and the series of its samples
    */
   finish(
     maxSetBytes = MAX_LABEL_BYTES,
-    onLeftOut: (row: Row) => void = ({ samples }) =>
-      this.leaveOut(samples, `${TOO_MANY_SETS}, or their names`),
+    onLeftOut: (row: Row, series: Int32Array) => void = (row) => this.leaveOutRow(row),
   ): { readonly sources: SourceRows[]; readonly samples: number } {
     const sources: SourceRows[] = [];
     let sets = 0;
@@ -216,7 +220,7 @@ export class RequestRows {
         if (isBounded && (key === undefined || !known.has(key))) {
           const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;
           if (setBytes + bytes > maxSetBytes || sets === MAX_SERIES_SETS) {
-            onLeftOut(row);
+            onLeftOut(row, series);
             continue;
           }
           if (key !== undefined) known.add(key);

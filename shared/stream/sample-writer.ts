@@ -6,7 +6,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { Pools } from './pools';
 import { putRecords } from './put';
 import { rowRecords } from './row-records';
-import type { SeriesLimit } from './series-limit';
+import type { OnDropped, SeriesLimit } from './series-limit';
 
 export interface SampleWriterDependencies {
   readonly kinesis: KinesisClient;
@@ -34,13 +34,19 @@ export class SampleWriter {
    * is at its series limit, drops the samples of new series.
    *
    * @param samples number of samples in `sources`
+   * @param onDropped called with the timestamp and series of dropped samples
    * @returns number of samples that were dropped
    * @throws {SeriesLimitError} when all samples would be dropped
    * @throws {StreamUnavailableError} when the stream does not take all records
    */
-  async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
+  async write(
+    tenant: Tenant,
+    sources: readonly SourceRows[],
+    samples: number,
+    onDropped?: OnDropped,
+  ): Promise<number> {
     const { meter, seriesLimit } = this.dependencies;
-    const { kept, dropped } = await seriesLimit.admit(tenant, sources);
+    const { kept, dropped } = await seriesLimit.admit(tenant, sources, onDropped);
     const sizes = await this.put(tenant, kept);
     meter.count(tenant, {
       samples: samples - dropped,

@@ -35,6 +35,9 @@ const LOOKUP_PERIOD_MS = 1_000;
  */
 const RETRY_MS = 3_600_000;
 
+/** Receives the timestamp and the series of samples that are dropped. */
+export type OnDropped = (row: Pick<SourceRow, 'timestamp' | 'series'>) => void;
+
 /**
  * Enforces the limit of series. If a tenant has reached the limit, samples of series that do not exist yet are dropped.
  * To tell which series exist, this class looks up the series of each source, and caches them.
@@ -62,6 +65,7 @@ export class SeriesLimit {
   /**
    * Removes samples of series that do not exist yet, if the tenant has reached its limit.
    *
+   * @param onDropped called with the timestamp and series of dropped samples
    * @returns the remaining rows, and the number of samples dropped
    * @throws {SeriesLimitError} when all samples would be dropped, or too many sources had to be looked up to
    *   tell which series are new
@@ -69,6 +73,7 @@ export class SeriesLimit {
   async admit(
     tenant: Tenant,
     sources: readonly SourceRows[],
+    onDropped: OnDropped = () => {},
   ): Promise<{ readonly kept: readonly SourceRows[]; readonly dropped: number }> {
     if (!this.meter.isFullOfSeries(tenant)) return { kept: sources, dropped: 0 };
     const known = await this.seriesOf(
@@ -78,8 +83,9 @@ export class SeriesLimit {
     let dropped = 0;
     const left = sources.map(([source, rows], i) => {
       const old = rows.flatMap((row) => {
-        const kept = existingOf(source.dictionary, row, known[i]!);
-        dropped += row.values.length - kept.values.length;
+        const { kept, others } = partsOf(source.dictionary, row, known[i]!);
+        dropped += others.length;
+        if (others.length > 0) onDropped({ timestamp: row.timestamp, series: others });
         return kept.values.length === 0 ? [] : [kept];
       });
       return [source, old] as const;
@@ -124,14 +130,22 @@ export class SeriesLimit {
   }
 }
 
-/** Removes from a row the samples of series that are not in `known`. */
-function existingOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
+/** Divides a row into the samples of series that are in `known`, and the series of its other samples. */
+function partsOf(
+  dictionary: SeriesDictionary,
+  row: SourceRow,
+  known: ReadonlySet<string>,
+): { readonly kept: SourceRow; readonly others: Int32Array } {
   const { timestamp, series, values } = row;
-  const kept = Array.from(series.keys()).filter((i) => known.has(labelsKey(dictionary.labelsOf(series[i]!))));
-  if (kept.length === series.length) return row;
+  const isKnown = Array.from(series, (each) => known.has(labelsKey(dictionary.labelsOf(each))));
+  const kept = Array.from(series.keys()).filter((i) => isKnown[i]);
+  if (kept.length === series.length) return { kept: row, others: new Int32Array(0) };
   return {
-    timestamp,
-    series: Int32Array.from(kept, (i) => series[i]!),
-    values: BigUint64Array.from(kept, (i) => values[i]!),
+    kept: {
+      timestamp,
+      series: Int32Array.from(kept, (i) => series[i]!),
+      values: BigUint64Array.from(kept, (i) => values[i]!),
+    },
+    others: series.filter((_, i) => !isKnown[i]),
   };
 }

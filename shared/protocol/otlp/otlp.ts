@@ -1,9 +1,11 @@
 import { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
+import type { SourceRow } from '../../dictionary/series-source';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
+import { countPoints, TARGET_INFO_NAME } from './count-points';
 import {
   type Attribute,
   CUMULATIVE,
@@ -69,7 +71,7 @@ interface Scope {
 }
 
 /** Scope of `target_info`. A sender's own metric of this name gets another scope. */
-const TARGET_INFO: Scope = { id: 0, name: 'target_info', nameLabel: [METRIC_NAME, 'target_info'] };
+const TARGET_INFO: Scope = { id: 0, name: TARGET_INFO_NAME, nameLabel: [METRIC_NAME, TARGET_INFO_NAME] };
 
 /** A resource, translated to labels. */
 interface Target {
@@ -328,7 +330,10 @@ class Translation implements MetricsSink {
   private refusal: string | undefined;
   private hasPoints = false;
 
-  constructor(dictionary: SeriesDictionary, { nowMs, maxAgeMs }: AcceptedTimes) {
+  constructor(
+    private readonly dictionary: SeriesDictionary,
+    { nowMs, maxAgeMs }: AcceptedTimes,
+  ) {
     this.known = dictionary.tables(PointSeries);
     this.rows = new RequestRows(dictionary);
     this.maxAgeMs = maxAgeMs;
@@ -427,19 +432,23 @@ class Translation implements MetricsSink {
 
   finish() {
     this.endResource();
-    const { sources, samples } = this.rows.finish();
-    // Rows do not tell which points their samples came from, so each sample of a dropped row counts as a rejected
-    // point.
+    const { rows } = this;
+    const leftOut: Pick<SourceRow, 'timestamp' | 'series'>[] = [];
+    const { sources, samples } = rows.finish(undefined, (row, series) => {
+      rows.leaveOutRow(row);
+      leftOut.push({ timestamp: row.timestamp, series });
+    });
+    const metadata = [...this.metadata.values()];
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)
       this.note(`${this.exemplarCount} exemplars were dropped: exemplars are not stored`);
     const dropped: DroppedPoints = {
-      rejected: this.rejected + late,
+      rejected: this.rejected + countPoints(this.dictionary, metadata, leftOut),
       samples: this.droppedSamples + late,
       exemplars: this.exemplarCount,
       reasons: [...this.reasons],
-      metadata: [...this.metadata.values()],
+      metadata,
     };
     return { sources, samples, dropped };
   }

@@ -5,7 +5,7 @@ import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf as rowsOfNames } from '../../../shared/protocol/mackerel/json';
-import { SeriesLimit } from '../../../shared/stream/series-limit';
+import { type OnDropped, SeriesLimit } from '../../../shared/stream/series-limit';
 import { type Limits, SeriesLimitError } from '../../../shared/tenancy/limits';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
@@ -78,7 +78,11 @@ test('requests of new sources without end are looked up a hundred times a second
   });
   expect(catalogue.requested).toBe(200);
   nowMs = 1_000;
-  expect((await limit.admit(acme, rowsOf('new1', 'web1'))).dropped).toBe(1);
+  const rows = rowsOf('new1', 'web1');
+  const dropped: Parameters<OnDropped>[0][] = [];
+  expect((await limit.admit(acme, rows, (row) => dropped.push(row))).dropped).toBe(1);
+  const [[, [row]]] = rows as [SourceRows];
+  expect(dropped).toEqual([{ timestamp: 0, series: row!.series }]);
   await expect(limit.admit(acme, rowsOf('new1'))).rejects.toThrow('the limit series of 7 is reached');
 });
 

@@ -6,6 +6,8 @@ import { labelValue, METRIC_NAME } from '../../../../shared/model/labels';
 import { checkLayout } from '../../../../shared/model/layout-bytes';
 import { unpackLayout } from '../../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
+import { MAX_SERIES_SETS } from '../../../../shared/protocol/body-bounds';
+import { countPoints } from '../../../../shared/protocol/otlp/count-points';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../../../shared/protocol/otlp/json';
 import { MAX_DEPTH } from '../../../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../../../shared/protocol/otlp/otlp';
@@ -233,6 +235,52 @@ test('a stale histogram with bounds and without counts makes the series of its b
     ],
     rejected: 0,
   });
+});
+
+test('the samples of a histogram or summary count as one point, and target_info as none', () => {
+  const number = { timeUnixNano, asInt: 1 };
+  const attributes = [text('a', 'b')];
+  const counts = { count: 3, bucketCounts: [1, 2], explicitBounds: [1] };
+  const histogram = histogramOf(counts);
+  histogram.histogram.dataPoints.push({ timeUnixNano, ...counts, attributes } as never);
+  const summary = { ...summaryOf(0.5, 0.9), name: 's' };
+  const { sources, dropped } = otlpMetrics.parse(
+    dictionary,
+    readMetricsJson(
+      request(
+        [
+          histogram,
+          summary,
+          { name: 'g_count', gauge: { dataPoints: [number, { ...number, attributes }] } },
+          { name: 'g_bucket', gauge: { dataPoints: [{ ...number, attributes: [text('le', '1')] }] } },
+        ],
+        [...SHOP, text('zone', 'a')],
+      ),
+    ),
+    ACCEPTS,
+    undefined,
+  );
+  const rows = sources.flatMap(([, ofSource]) => ofSource);
+  expect(rows.flatMap(({ series }) => [...series])).toHaveLength(2 * 3 + 4 + 3 + 1);
+  expect(countPoints(dictionary, dropped.metadata, rows)).toBe(2 + 1 + 3);
+  const other = rows.map((row) => ({ ...row, timestamp: row.timestamp + 1 }));
+  expect(countPoints(dictionary, dropped.metadata, [...rows, ...other])).toBe(2 * (2 + 1 + 3));
+});
+
+test('a histogram point beyond the rows of a request counts as one rejected point', () => {
+  const dataPoints = Array.from({ length: MAX_SERIES_SETS + 2 }, (_, i) => ({
+    timeUnixNano: String(BigInt(NOW_MS - i) * 1_000_000n),
+    count: 1,
+    attributes: [text('a', String(i))],
+  }));
+  const metric = { name: 'm', histogram: { aggregationTemporality: 2, dataPoints } };
+  const { dropped } = otlpMetrics.parse(
+    new SeriesDictionary(tenant.id),
+    readMetricsJson(request([metric])),
+    ACCEPTS,
+    undefined,
+  );
+  expect(dropped).toMatchObject({ rejected: 2, samples: 4 });
 });
 
 test('a metric with the points of two kinds is refused, since one kind would be lost', () => {

@@ -1,0 +1,39 @@
+import type { SeriesDictionary } from '../../dictionary/series-dictionary';
+import type { SourceRow } from '../../dictionary/series-source';
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../../model/labels';
+import type { OtlpMetadata } from './otlp';
+
+/** Name of the series that is made from a resource, and from none of its points. */
+export const TARGET_INFO_NAME = 'target_info';
+
+/**
+ * Counts the data points that samples came from. The samples of a histogram or summary point are in several series, which
+ * differ only in the suffix of the name and in the label `le` or `quantile`.
+ *
+ * @param metadata the metrics of the request
+ */
+export function countPoints(
+  dictionary: Pick<SeriesDictionary, 'labelsOf'>,
+  metadata: readonly OtlpMetadata[],
+  rows: readonly Pick<SourceRow, 'timestamp' | 'series'>[],
+): number {
+  const types = new Map(metadata.map(({ family, type }) => [family, type]));
+  const points = new Set<string>();
+  for (const { timestamp, series } of rows)
+    for (const each of series) {
+      const labels = dictionary.labelsOf(each);
+      const name = labelValue(labels, METRIC_NAME)!;
+      if (name !== TARGET_INFO_NAME || types.has(name))
+        points.add(`${timestamp} ${labelsKey(pointLabels(labels, name, types))}`);
+    }
+  return points.size;
+}
+
+/** Returns the labels that the samples of a point have in common, with the name of the metric. */
+function pointLabels(labels: Labels, name: string, types: ReadonlyMap<string, OtlpMetadata['type']>): Labels {
+  const prefix = /^(.*)_(?:bucket|sum|count)$/.exec(name)?.[1];
+  const family = [prefix, name].find((each) => ['histogram', 'summary'].includes(types.get(each!)!));
+  if (family === undefined) return labels;
+  const member = types.get(family) === 'histogram' ? 'le' : 'quantile';
+  return [[METRIC_NAME, family], ...labels.filter(([label]) => label !== METRIC_NAME && label !== member)];
+}
