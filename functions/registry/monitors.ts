@@ -1,12 +1,7 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { randomId } from '../../shared/model/random-id';
-import {
-  checkMonitor,
-  requireIds,
-  requireScopes,
-  requireServices,
-} from '../../shared/monitors/check-monitor';
+import { checkMonitor } from '../../shared/monitors/check-monitor';
 import type { DowntimeSpec } from '../../shared/monitors/downtime';
 import {
   type Monitor,
@@ -15,6 +10,7 @@ import {
   updatedMonitor,
 } from '../../shared/monitors/monitor';
 import { monitorIntervalOf, taskKindOf } from '../../shared/monitors/monitor-state';
+import { checkScopes } from '../../shared/monitors/references';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { downtimes, gatekeeper, monitors, requirePublicUrl, services, taskIndex } from './stores';
 
@@ -96,10 +92,5 @@ async function checkDowntime(tenant: Tenant, spec: DowntimeSpec, id: string | un
     monitors.list(tenant.id),
     id === undefined ? undefined : downtimes.get(tenant.id, id),
   ]);
-  for (const field of ['serviceScopes', 'serviceExcludeScopes'] as const)
-    requireServices(field, spec[field], knownServices, stored?.[field]);
-  for (const field of ['roleScopes', 'roleExcludeScopes'] as const)
-    requireScopes(field, spec[field], knownServices, stored?.[field]);
-  for (const field of ['monitorScopes', 'monitorExcludeScopes'] as const)
-    requireIds(field, 'monitor', spec[field], knownMonitors, stored?.[field]);
+  checkScopes(spec, { services: knownServices, monitors: knownMonitors }, stored);
 }

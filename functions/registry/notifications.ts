@@ -1,10 +1,9 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';
 import type { Channel, ChannelSpec } from '../../shared/monitors/channel';
-import { requireIds, requireScopes, requireServices } from '../../shared/monitors/check-monitor';
-import type { AlertGroupSettingSpec } from '../../shared/monitors/notification-group';
-import { hasCycle, type NotificationGroupSpec } from '../../shared/monitors/notification-group';
+import type { AlertGroupSettingSpec, NotificationGroupSpec } from '../../shared/monitors/notification-group';
 import { defaultGroupId } from '../../shared/monitors/notification-groups';
+import { checkNotificationGroup, checkScopes } from '../../shared/monitors/references';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import {
   alertGroupSettings,
@@ -131,11 +130,7 @@ function checkChannel(spec: ChannelSpec): void {
   if ('url' in spec) requirePublicUrl('url', spec.url);
 }
 
-/**
- * Throws if a notification group names unknown objects.
- *
- * @param id id of the group that is being replaced; undefined for a new one
- */
+/** @param id id of the group that is being replaced; undefined for a new one */
 async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: string | undefined) {
   const [groups, knownChannels, knownMonitors, knownServices] = await Promise.all([
     notificationGroups.list(tenant.id),
@@ -143,28 +138,16 @@ async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: strin
     monitors.list(tenant.id),
     services.list(tenant.id),
   ]);
-  const stored = groups.find((group) => group.id === id);
-  requireIds('childNotificationGroupIds', 'notification group', spec.childNotificationGroupIds, groups);
-  requireIds('childChannelIds', 'channel', spec.childChannelIds, knownChannels);
-  const monitorIds = spec.monitors?.map((monitor) => monitor.id);
-  // A deleted monitor stays in the group, which is still notified that the monitor's alerts close.
-  const storedIds = stored?.monitors?.map((monitor) => monitor.id);
-  requireIds('monitors', 'monitor', monitorIds, knownMonitors, storedIds);
-  const serviceNames = spec.services?.map(({ name }) => name);
-  const storedNames = stored?.services?.map(({ name }) => name);
-  requireServices('services', serviceNames, knownServices, storedNames);
-  const { childNotificationGroupIds } = spec;
-  if (id !== undefined && hasCycle(groups, { id, childNotificationGroupIds }))
-    throw new HttpError(400, 'childNotificationGroupIds: the group would contain itself');
+  const known = { groups, channels: knownChannels, monitors: knownMonitors, services: knownServices };
+  checkNotificationGroup(spec, known, id);
 }
 
+/** @param id id of the setting that is being replaced; undefined for a new one */
 async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec, id: string | undefined) {
   const [knownServices, knownMonitors, stored] = await Promise.all([
     services.list(tenant.id),
     monitors.list(tenant.id),
     id === undefined ? undefined : alertGroupSettings.get(tenant.id, id),
   ]);
-  requireServices('serviceScopes', spec.serviceScopes, knownServices, stored?.serviceScopes);
-  requireScopes('roleScopes', spec.roleScopes, knownServices, stored?.roleScopes);
-  requireIds('monitorScopes', 'monitor', spec.monitorScopes, knownMonitors, stored?.monitorScopes);
+  checkScopes(spec, { services: knownServices, monitors: knownMonitors }, stored);
 }
