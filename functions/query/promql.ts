@@ -9,7 +9,12 @@ import type {
 } from '../../shared/http/contract/promql';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
-import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import {
+  invalidParameter,
+  selectorsOf,
+  stepsOf,
+  unescapeName,
+} from '../../shared/http/prometheus-parameters';
 import {
   metricJson,
   prometheusResponse,
@@ -20,13 +25,13 @@ import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/function-metrics';
 import { countUnits } from '../../shared/platform/units';
 import { PromqlError } from '../../shared/promql/errors';
-import { parsePromql, parseSelector } from '../../shared/promql/parser';
+import { parsePromql } from '../../shared/promql/parser';
 import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import { grainWithin } from '../../shared/promql/resolution';
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabelBytes } from '../../shared/promql/vectors';
-import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
+import { findSeries, labelNames, labelValues } from '../../shared/query/browse';
 import { explain } from '../../shared/query/explain';
 import type { IndexView } from '../../shared/query/find-series';
 import { FEW_DAYS } from '../../shared/query/plan';
@@ -39,8 +44,6 @@ import { remoteRead } from './remote-read';
 import { dependencies, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './tenant-samples';
 
-/** Maximum number of steps of a range query, not counting the first. */
-const MAX_STEPS = 11_000;
 /** Minimum length of a range that may be read from rollups instead of samples, in ms. */
 const LEAST_ROLLED_MS = FEW_DAYS * DAY_MS;
 const WIDENING =
@@ -112,38 +115,13 @@ function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
 }
 
 function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
-  const { start: startMs, end: endMs, step: stepMs } = query;
-  if (startMs === undefined) throw invalidParameter('start', 'cannot parse "" to a valid timestamp');
-  if (endMs === undefined) throw invalidParameter('end', 'cannot parse "" to a valid timestamp');
-  if (stepMs === undefined) throw invalidParameter('step', 'cannot parse "" to a valid duration');
-  if (endMs < startMs) throw invalidParameter('end', 'end timestamp must not be before start time');
-  if (stepMs <= 0)
-    throw invalidParameter(
-      'step',
-      'zero or negative query resolution step widths are not accepted. Try a positive integer',
-    );
-  if (Math.floor((endMs - startMs) / stepMs) > MAX_STEPS)
-    throw new HttpError(
-      400,
-      'exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)',
-    );
-  return respondToQuery(tenant, query, startMs, stepMs, (store, options) =>
-    rangeQuery(store, query.query, { startMs, endMs, stepMs }, options),
+  const steps = stepsOf(query);
+  return respondToQuery(tenant, query, steps.startMs, steps.stepMs, (store, options) =>
+    rangeQuery(store, query.query, steps, options),
   );
 }
 
 type Browsing = z.output<typeof browsingQuery>;
-
-function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): MatcherSet[] {
-  return texts.map((text) => {
-    try {
-      return parseSelector(text).matchers;
-    } catch (error) {
-      if (!(error instanceof PromqlError)) throw error;
-      throw invalidParameter('match[]', error.message);
-    }
-  });
-}
 
 /** Answers from the index of series. The view has the series that may have samples between `start` and `end`. */
 function browseView(
@@ -159,7 +137,7 @@ function browseView(
 }
 
 async function series(tenant: Tenant, query: Browsing) {
-  const selectors = selectorsOf(query);
+  const selectors = selectorsOf(query['match[]']);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
   return browseView(tenant, query, (view) => {
     const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabelBytes);
@@ -174,21 +152,8 @@ function respondWithNames(names: readonly string[], limit: number | undefined) {
 }
 
 async function labels(tenant: Tenant, query: Browsing) {
-  const selectors = selectorsOf(query);
+  const selectors = selectorsOf(query['match[]']);
   return browseView(tenant, query, (view) => respondWithNames(labelNames(view, selectors), query.limit));
-}
-
-/**
- * Decodes a label's name in a path. An escaped name starts with `U__`. In the rest of the name, `__` stands for `_`,
- * and a hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
- */
-function unescapeName(name: string): string {
-  if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
-  return name
-    .slice(3)
-    .replaceAll(/__|_([0-9A-Fa-f]+)_/g, (_, hex) =>
-      hex === undefined ? '_' : String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0x10ffff)),
-    );
 }
 
 async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metadataQuery>) {
@@ -220,7 +185,7 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'POST /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
-    const selectors = selectorsOf(query);
+    const selectors = selectorsOf(query['match[]']);
     const name = unescapeName(path.name);
     return browseView(tenant, query, (view) =>
       respondWithNames(labelValues(view, name, selectors), query.limit),
@@ -235,6 +200,6 @@ export const promqlHandlers: RouteHandlers = {
   'POST /prometheus/api/v1/parse_query': parse,
   'POST /prometheus/api/v1/read': async ({ tenant, event }) => remoteRead(tenant, event),
   'GET /prometheus/federate': async ({ tenant, query, event }) =>
-    federate(tenant, selectorsOf(query), event.headers.accept),
+    federate(tenant, selectorsOf(query['match[]']), event.headers.accept),
   ...prometheusStatusHandlers,
 };
