@@ -1,4 +1,5 @@
-import type { Receiver, Receivers } from '../../shared/alerting/delivery/receivers';
+import { masked, unmasked, urlsOf } from '../../shared/alerting/delivery/masked-receivers';
+import type { Receivers } from '../../shared/alerting/delivery/receivers';
 import {
   type EventBatch,
   isEventBatch,
@@ -14,51 +15,14 @@ const MAX_UNDELIVERED = 100;
 
 /** Receivers of alerts, and notifications that could not be delivered. */
 export const receiverHandlers: RouteHandlers = {
-  'GET /api/v1/alert-receivers': async ({ tenant }) => masked(await receivers.get(tenant.id)),
+  'GET /api/v1/alert-receivers': async ({ tenant }) => reply(200, masked(await receivers.get(tenant.id))),
   'PUT /api/v1/alert-receivers': async ({ tenant, body }) => putReceivers(tenant, body),
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => listUndelivered(tenant),
 };
 
-/** Replaces a secret in responses. In a request, it means that the stored secret is kept. */
-const MASK = '***';
-
-function maskedReceiver<T extends Receiver>(each: T): T {
-  return each.authorization === undefined ? each : { ...each, authorization: MASK };
-}
-
-/** Hides the path of a Slack URL, which is secret, except its last characters, which distinguish it from other URLs. */
-function maskedUrl(text: string): string {
-  return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
-}
-
-function masked({ alertmanagers, webhooks, slack, topics }: Receivers) {
-  return reply(200, {
-    alertmanagers: alertmanagers.map(maskedReceiver),
-    webhooks: webhooks.map(maskedReceiver),
-    slack: slack.map((each) => ({ ...each, url: maskedUrl(each.url) })),
-    topics,
-  });
-}
-
 async function putReceivers(tenant: Tenant, requested: Receivers) {
-  const stored = await receivers.get(tenant.id);
-  const completed = <T extends Receiver>(kind: 'alertmanagers' | 'webhooks', each: T, i: number): T => {
-    checkUrl(`${kind}.${i}.url`, each.url);
-    if (each.authorization !== MASK) return each;
-    const { authorization: _, ...rest } = each;
-    const known = stored[kind].find(({ url }) => url === each.url)?.authorization;
-    return { ...rest, ...(known !== undefined && { authorization: known }) } as T;
-  };
-  const changed: Receivers = {
-    alertmanagers: requested.alertmanagers.map((each, i) => completed('alertmanagers', each, i)),
-    webhooks: requested.webhooks.map((each, i) => completed('webhooks', each, i)),
-    slack: requested.slack.map((each, i) => {
-      const url = stored.slack.find((known) => maskedUrl(known.url) === each.url)?.url ?? each.url;
-      checkUrl(`slack.${i}.url`, url);
-      return { ...each, url };
-    }),
-    topics: requested.topics,
-  };
+  const changed = unmasked(requested, await receivers.get(tenant.id));
+  for (const { field, url } of urlsOf(changed)) checkUrl(field, url);
   for (const [i, { topicArn }] of requested.topics.entries())
     if (!alertTopics.includes(topicArn))
       throw new HttpError(
@@ -66,7 +30,7 @@ async function putReceivers(tenant: Tenant, requested: Receivers) {
         `topics.${i}.topicArn: ${JSON.stringify(topicArn)} is not one of the topics that the operator allows`,
       );
   await receivers.put(tenant.id, changed);
-  return masked(changed);
+  return reply(200, masked(changed));
 }
 
 async function listUndelivered(tenant: Tenant) {
@@ -106,8 +70,6 @@ function eventView({ monitorId, events }: EventBatch) {
  * @throws {HttpError} 400
  */
 function checkUrl(field: string, text: string): void {
-  if (text.includes(MASK))
-    throw new HttpError(400, `${field}: no stored URL matches ${JSON.stringify(text)}; give the whole URL`);
   if (!allowsPrivateReceivers && new URL(text).protocol !== 'https:')
     throw new HttpError(400, `${field}: ${JSON.stringify(text)} must begin with https://`);
   requirePublicUrl(field, text);

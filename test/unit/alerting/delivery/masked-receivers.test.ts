@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { masked, unmasked } from '../../../../shared/alerting/delivery/masked-receivers';
+import { NO_RECEIVERS, type Receivers } from '../../../../shared/alerting/delivery/receivers';
+
+const url = fc.constantFrom('https://a.example', 'https://a.example/hook', 'https://b.example/hook');
+const secret = fc.constantFrom('Bearer secret-1', 'Bearer secret-2');
+const receiver = fc.record({ url, authorization: secret }, { requiredKeys: ['url'] });
+const distinct = { selector: (each: { readonly url: string }) => each.url };
+const slack = fc
+  .constantFrom('secret-T1/B1/X123', 'secret-T1/B1/X124', 'secret-T2/B2/X999')
+  .map((path) => ({ url: `https://hooks.slack.com/services/${path}` }));
+const receivers: fc.Arbitrary<Receivers> = fc.record({
+  alertmanagers: fc.uniqueArray(receiver, distinct),
+  webhooks: fc.uniqueArray(receiver, distinct),
+  slack: fc.uniqueArray(slack, distinct),
+  topics: fc.constant([{ topicArn: 'arn:aws:sns:us-east-1:1:alerts' }]),
+});
+
+describe('receivers', () => {
+  test('are shown without any secret', () => {
+    void fc.assert(
+      fc.property(receivers, (stored) => expect(JSON.stringify(masked(stored))).not.toContain('secret')),
+    );
+  });
+
+  test('that a client sends back as they were shown keep their secrets', () => {
+    void fc.assert(
+      fc.property(receivers, (stored) => expect(unmasked(masked(stored), stored)).toEqual(stored)),
+    );
+  });
+
+  test('never get the secret of another URL', () => {
+    void fc.assert(
+      fc.property(receivers, receivers, (shown, stored) => {
+        const sent = { ...masked(shown), slack: [] };
+        for (const kind of ['alertmanagers', 'webhooks'] as const)
+          for (const { url: to, authorization } of unmasked(sent, stored)[kind])
+            if (authorization !== undefined) expect(stored[kind]).toContainEqual({ url: to, authorization });
+      }),
+    );
+  });
+
+  test('with a new secret replace the stored one', () => {
+    const webhooks = [{ url: 'https://a.example', authorization: 'Bearer new' }];
+    const stored = { ...NO_RECEIVERS, webhooks: [{ url: 'https://a.example', authorization: 'Bearer old' }] };
+    expect(unmasked({ ...NO_RECEIVERS, webhooks }, stored).webhooks).toEqual(webhooks);
+  });
+
+  test('are refused if a URL is masked, and none that is stored matches it', () => {
+    const [first, second] = ['https://hooks.slack.com/a/1234', 'https://hooks.slack.com/***5678'];
+    const requested = { ...NO_RECEIVERS, slack: [{ url: first! }, { url: second! }] };
+    expect(() => unmasked(requested, NO_RECEIVERS)).toThrow(
+      `slack.1.url: no stored URL matches "${second}"; give the whole URL`,
+    );
+  });
+});
