@@ -12,13 +12,14 @@ const stores = canaryDependencies();
 const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;
-/** Timestamp of the newest sample that was read back from memory, ms; undefined before the first such read. */
+/**
+ * Timestamp of the newest sample that the canary has read back from memory, ms; undefined before the first such read.
+ */
 let newestMs: number | undefined;
 
 /**
- * Posts a sample as an agent does, and reads earlier samples back from all three tiers, at the address that
- * clients use. The invocation never fails. Its metrics show what went wrong, and an alarm fires if they are
- * missing.
+ * Posts a sample as an agent does, and reads earlier samples back from all three tiers, at the address that clients
+ * use. The invocation never fails: its metrics show what went wrong, and an alarm fires if the metrics are missing.
  */
 export const handler = withMetrics('canary', readBack);
 

@@ -55,7 +55,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Read the watermarks before the partitions. A record that is appended in between then has an arrival time after
+  // Read the watermarks before the partitions. If a record is appended in between, its arrival time is then later than
   // these watermarks.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
@@ -63,7 +63,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     host === undefined
       ? await flushLane(dependencies, { ...round, lane, lanes, watermarkMs })
       : { ...(await flushHost(dependencies, host, round)), partitions: [] };
-  // After a loss of memory, a replay begins at this time. A drain does not write the time, because it has no lane.
+  // Write the time from which a replay must begin after a loss of memory. A drain has no lane, so it does not write it.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
     WindowsFlushed: moved.windows,

@@ -4,8 +4,8 @@ import * as z from 'zod';
 export const importEvent = z.object({
   tenant: z.string(),
   /**
-   * A `prometheus.WriteRequest` of remote write 1.0, uncompressed, in base64. Without it, nothing is
-   * imported, and the result says which times would be accepted.
+   * A `prometheus.WriteRequest` of remote write 1.0, uncompressed, in base64. If it is absent, the importer imports
+   * nothing and tells which times it would accept.
    */
   body: z.base64().optional(),
 });

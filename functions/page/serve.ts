@@ -12,8 +12,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page holds an API key, so it may load scripts and styles from this origin only and send requests nowhere else. No
- * script may create trusted types, so no script can write HTML into the page.
+ * The page holds an API key. So it may load scripts and styles only from this origin, and send requests nowhere else.
+ * No script may create trusted types, so no script can write HTML into the page.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -19,8 +19,8 @@ const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependenci
 const known = new RegisteredSources(dependencies.hosts, dependencies.services);
 
 /**
- * Minimum time between two log lines with metrics, ms. A line for each request would cost more than the run time of
- * the request.
+ * Minimum time between two log lines with metrics, ms. A log line for each request would cost more than running the
+ * request.
  */
 const METRICS_MS = 10_000;
 

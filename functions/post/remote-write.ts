@@ -67,15 +67,16 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
   } finally {
-    // Rows have copies of their values, so the bytes are no longer needed.
+    // Rows have copies of their values, so nothing uses the bytes of the body any more.
     freeBytes(body);
     freeBytes(bytes);
   }
 }
 
 /**
- * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not resend the request. Version 2 of the
- * protocol forbids reporting success if only part of the data was stored; unsupported data counts as not stored.
+ * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not send the request again. Version 2 of
+ * the protocol forbids reporting success if only a part of the data was stored. Data that is not supported counts as
+ * not stored.
  */
 function respond(
   version: RemoteWriteVersion,

@@ -58,7 +58,8 @@ export function respondToLines(
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
-  // Use InfluxDB's wording: `partial write` or `unable to parse` makes Telegraf drop the batch and continue.
+  // Use InfluxDB's wording. If a message has `partial write` or `unable to parse`, Telegraf drops the batch and
+  // continues.
   const isPartial = samples > beyond || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error({ message, problems }));

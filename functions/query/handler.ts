@@ -53,9 +53,9 @@ const evaluate = ({ evaluate: request }: EvaluationEvent) =>
   request.kind === 'monitor' ? evaluateMonitors(monitorStores, request) : evaluateRules(ruleInputs, request);
 
 export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
-  // An instance handles one event at a time.
+  // The counter can be reset here, because an instance handles one event at a time.
   governor.waitedMs = 0;
-  // The table answers while the request is authenticated.
+  // Begin to read the gaps now, so that the table answers while the request is authenticated.
   dependencies.gaps.prepare();
   try {
     // The evaluator invokes this function directly. Its response is not a reply of the API.

@@ -18,7 +18,7 @@ import {
 } from './reading';
 import { catalogueOf, hostSource, type RegisteredSource, serviceSource } from './stores';
 
-/** Reads several metrics of one source as a table, as graphs need it. */
+/** Reads several metrics of one source as a table, from which a client can draw a graph. */
 export const metricTableHandlers: RouteHandlers = {
   'GET /api/v1/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
     readTable(hostSource(tenant, path.hostId), query),

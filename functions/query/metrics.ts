@@ -22,7 +22,7 @@ import {
 } from './reading';
 import { catalogueOf, hostSource, type RegisteredSource, serviceSource } from './stores';
 
-/** Reads of one metric in Mackerel's format, and of one series with any labels. */
+/** Routes that read one metric in Mackerel's format, or one series with any labels. */
 export const metricHandlers: RouteHandlers = {
   'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
     registeredMetric(hostSource(tenant, path.hostId), query),
@@ -48,7 +48,7 @@ interface MetricRead {
   readonly slices: readonly ShownSlice<Samples>[];
 }
 
-/** Reads one metric. Mackerel's times are whole seconds. */
+/** Reads one metric. The response has times in whole seconds, as in Mackerel's API. */
 async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredSource, query: MetricsQuery) {
   const absent = `${text} has no metric ${showText(query.name)}`;
   const read = await readMetric(tenant, labels, query, absent, mustExist);
@@ -56,6 +56,8 @@ async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredS
 }
 
 /**
+ * Reads one series.
+ *
  * @param labels all labels of the series except its name
  * @param absent first sentence of the message when the series does not exist
  * @param mustExist awaited before samples are read

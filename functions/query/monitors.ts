@@ -43,7 +43,7 @@ async function hasPosted(tenant: Tenant, hostId: string): Promise<boolean> {
 
 const DAY_S = 86_400;
 
-/** Evaluates monitors over a past range, without storing anything. */
+/** Routes that evaluate a monitor over a past range, and store nothing. */
 export const previewHandlers: RouteHandlers = {
   'POST /api/v1/monitors/preview': async ({ tenant, body: { monitor: spec, id, from, to } }) => {
     const nowS = Math.floor(Date.now() / 1000);

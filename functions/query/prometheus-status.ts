@@ -8,13 +8,13 @@ import { dependencies, retentionMs } from './stores';
 import { browse } from './tenant-samples';
 
 /**
- * The Prometheus release with the same query language and API. Grafana uses it to decide which features it
- * may use. The response has no field `features`: with that field, Grafana would take this server for Mimir and
- * use all of Mimir's API. Without it, Grafana lists rules but does not edit them.
+ * The Prometheus release whose query language and API this server implements. Grafana decides by it which features it
+ * may use. The response has no field `features`: with that field, Grafana would take this server for Mimir and use all
+ * of Mimir's API. Without it, Grafana lists rules but does not edit them.
  */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 
-/** Features that clients may look up. */
+/** Features of this server, by name, for clients that look them up. */
 const FEATURES = {
   api: {
     admin: false,

@@ -160,7 +160,7 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
   const found = metric
     ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
     : await metricMetadata.list(tenant.id);
-  // List exactly one entry for each family, because an empty list would break Grafana.
+  // List exactly one entry for each family: an empty list would break Grafana.
   const { kept } = truncate(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
   return prometheusResponse(JSON.stringify(Object.fromEntries(entries)));

@@ -108,7 +108,7 @@ export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: Ti
   ].join(', ');
 }
 
-/** A slice of a range, in the form in which the response shows it. */
+/** A slice of a range, converted to the form that the response shows. */
 export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinceMs'> {
   readonly shown: Shown;
 }

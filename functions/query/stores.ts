@@ -26,7 +26,7 @@ export const {
   stage,
 } = stores;
 
-/** A source in Mackerel's sense: a host or service in the registry. */
+/** What Mackerel's API calls a source: a host or service in the registry. */
 export interface RegisteredSource {
   readonly tenant: Tenant;
   readonly labels: Labels;

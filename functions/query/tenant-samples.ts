@@ -23,7 +23,7 @@ export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
   return { maxSeries: series, maxSamples: samples, maxValues: MAX_VALUES };
 }
 
-/** Budget shared by all reads of one query of a tenant. Its time starts now. */
+/** Returns the budget that all reads of one query of a tenant share. Its time starts now. */
 export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).querySeconds): ReadBudget {
   const startedMs = Date.now();
   return new ReadBudget(selectLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);

@@ -18,7 +18,7 @@ import { gatekeeper } from './stores';
 
 const startedAt = new Date();
 
-/** JSON of the OpenAPI document. It is generated at the first request. */
+/** The OpenAPI document as JSON. The first request generates it. */
 let document: string | undefined;
 
 const emptyLists = Object.fromEntries(

@@ -75,7 +75,11 @@ async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<vo
     await taskIndex.put(tenant, taskKindOf(monitor), monitor.id, rules, intervalMs);
 }
 
-/** @param id id of the monitor that is being replaced; undefined for a new one */
+/**
+ * Checks a monitor that a client posts.
+ *
+ * @param id id of the monitor that is being replaced; undefined for a new one
+ */
 async function check(tenant: Tenant, spec: MonitorSpec, id: string | undefined): Promise<void> {
   const [knownServices, stored] = await Promise.all([
     services.list(tenant.id),
@@ -85,7 +89,11 @@ async function check(tenant: Tenant, spec: MonitorSpec, id: string | undefined):
   if (spec.type === 'external') requirePublicUrl('url', spec.url);
 }
 
-/** @param id id of the downtime that is being replaced; undefined for a new one */
+/**
+ * Checks a downtime that a client posts.
+ *
+ * @param id id of the downtime that is being replaced; undefined for a new one
+ */
 async function checkDowntime(tenant: Tenant, spec: DowntimeSpec, id: string | undefined): Promise<void> {
   const [knownServices, knownMonitors, stored] = await Promise.all([
     services.list(tenant.id),

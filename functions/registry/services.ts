@@ -30,7 +30,7 @@ export const serviceHandlers: RouteHandlers = {
     await requireService(tenant, serviceName);
     await deleteSamples(tenant, serviceName);
     const service = requireFound('service', serviceName, await services.remove(tenant.id, serviceName));
-    // A crash here leaves metadata that nobody can reach, because ids of services and roles are never used
+    // If the function crashes here, metadata remains that nobody can reach: ids of services and roles are never used
     // again.
     for (const { id } of [service, ...service.roles]) await metadata.removeOwner(tenant.id, id);
     return reply(200, viewOf(service));

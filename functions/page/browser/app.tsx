@@ -11,8 +11,8 @@ export function App() {
   const [key, setKey] = useState(() => takeKeyFromAddress() ?? storedKey());
   const [reason, setReason] = useState<string>();
   useEffect(() => {
-    // Check for a new key, because a user may paste an address with a key into a tab that shows the page
-    // already.
+    // Look for a key in the address again when it changes: a user may paste an address with a key into a tab that
+    // already shows the page.
     const moved = () => {
       const given = takeKeyFromAddress();
       if (given !== undefined) setKey(given);

@@ -1,6 +1,6 @@
 /**
- * Replaces an invalid `navigator.language` by `en`. On a machine with the locale `POSIX`, Chromium's is
- * `en-US@posix`. uPlot passes it to `Intl` while loading, which would throw, and nothing would be shown.
+ * Replaces an invalid `navigator.language` by `en`. (With the locale `POSIX`, Chromium's is `en-US@posix`.) uPlot
+ * passes the language to `Intl` while it loads. An invalid one would throw there, and the page would show nothing.
  */
 try {
   Intl.getCanonicalLocales(navigator.language);

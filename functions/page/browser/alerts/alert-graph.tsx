@@ -22,7 +22,7 @@ export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'retu
   /** Thresholds, drawn as dashed lines. */
   readonly warning?: number | undefined;
   readonly threshold?: number | undefined;
-  /** Explains what is shaded and dashed. */
+  /** Text that explains what the graph shades and dashes. */
   readonly text: string;
   readonly nowS: number;
 }
@@ -31,7 +31,7 @@ export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'retu
 export function AlertGraph(props: AlertGraphProps) {
   const { api, state, query, explored = query, title, unit, active, warning, threshold, text } = props;
   const { isWarning = false, nowS, returns, onSettled } = props;
-  // The span that the user selected by dragging; undefined: the default span for the alert.
+  // The span that the user has selected by dragging. If undefined, the graph shows the default span of the alert.
   const [zoom, setZoom] = useState<Span>();
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const span = useMemo(() => zoom ?? graphSpan(active, nowS), [zoom, active.fromS, active.toS, nowS]);
@@ -80,7 +80,6 @@ export function AlertGraph(props: AlertGraphProps) {
 }
 
 /**
- * A range that follows the present. The constant stands for all such ranges, because another object would
- * cause another read.
+ * A range that follows the present. All such ranges share this object, because a new object would cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };

@@ -2,8 +2,8 @@ import type { Span } from '../view/time-range';
 import { changedAtS, type ListedAlert, secondsOf } from './listed-alerts';
 
 /**
- * Returns the query for an alert's graph: the values that the rule compares, restricted to the alert's own series; or,
- * if the condition is about missing series, those series.
+ * Returns the query for an alert's graph: the values that the rule compares, restricted to the alert's own series. If
+ * the rule is about missing series, the query returns those series.
  */
 export function queryOfAlert({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>): string {
   const { condition } = rule;

@@ -41,7 +41,7 @@ export function AlertsView(props: ViewProps) {
   });
   const onChanged = () => {
     setChanges((count) => count + 1);
-    // Refreshes the counter in the header.
+    // Refresh the counter in the header.
     onListsChanged();
   };
   return (
@@ -137,8 +137,8 @@ function Overview(props: OverviewProps) {
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
   const listed = sectionsOf(alerting, state.alerts ?? [], nowS);
-  // If the address names no alert, open the alert that was first when the view opened. If each new first
-  // alert opened, it would push away the one that the user is reading.
+  // If the address names no alert, open the alert that was first when the view opened. Do not open each new first
+  // alert: it would push away the one that the user is reading.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
   const open = state.alerts ?? (first === undefined ? [] : [first]);
   const toggle = (id: string) =>

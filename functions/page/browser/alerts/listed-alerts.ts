@@ -53,8 +53,8 @@ export function evaluatedAtS(lastEvaluation: string): number | undefined {
 }
 
 /**
- * A group is late after this number of intervals without an evaluation. While the evaluator is redeployed,
- * one interval less may be skipped.
+ * Number of intervals without an evaluation after which a group is late. While a new evaluator is being deployed, a
+ * group may skip one interval less.
  */
 const LATE_INTERVALS = 3;
 

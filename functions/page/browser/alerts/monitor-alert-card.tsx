@@ -154,7 +154,7 @@ interface LogProps extends Pick<MonitorAlertCardProps, 'api' | 'alert'> {
 function Log({ api, alert, utc }: LogProps) {
   const [log, setLog] = useState<readonly AlertLog[]>();
   useEffect(() => {
-    // If the log cannot be read, the card does not show it. The next change of the alert reads it again.
+    // If the log cannot be read, the card shows none. When the alert changes, the card reads the log again.
     readAlertLog(api, alert.id).then(setLog, () => {});
   }, [api, alert.id, alert.status]);
   if (log === undefined || log.length === 0) return null;

@@ -11,7 +11,8 @@ export interface RuleGroupsProps {
 }
 
 /**
- * Up to this number of groups are all expanded at first. If there are more, only those with failing rules.
+ * If there are at most this many groups, all are expanded at first. If there are more, only groups with failing rules
+ * are.
  */
 const MAX_OPEN = 5;
 /** Most groups that are shown. */

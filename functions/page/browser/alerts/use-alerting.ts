@@ -68,10 +68,7 @@ export function useAlerting(
   return alerting;
 }
 
-/**
- * Returns whether an id belongs to an alert of a monitor or a check. In contrast, the id of a rule's alert consists of
- * labels.
- */
+/** Whether an id belongs to an alert of a monitor or a check. (The id of a rule's alert consists of labels.) */
 function isMonitorAlertId(id: string): boolean {
   return /^[0-9A-Za-z]{1,64}$/.test(id);
 }

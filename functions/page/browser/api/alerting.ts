@@ -11,7 +11,7 @@ export interface Alert {
   readonly activeAt: string;
   readonly firedAt?: string;
   readonly resolvedAt?: string;
-  /** When the expression stopped returning the alert, while `keepFiringFor` keeps it firing. */
+  /** When the expression stopped returning the alert. Present while `keepFiringFor` keeps the alert firing. */
   readonly keepFiringSince?: string;
   /** The value when the expression last returned the alert. */
   readonly value: string;
@@ -46,7 +46,7 @@ export interface AlertingRule extends RuleBase {
   readonly duration: number;
   /** How long an alert keeps firing after the expression last returned it, in seconds. */
   readonly keepFiringFor: number;
-  /** Absent if it cannot be derived from the expression. */
+  /** The condition of the rule; absent if it cannot be derived from the rule's expression. */
   readonly condition?: Condition;
   /** Pending and firing alerts. */
   readonly alerts: readonly Alert[];

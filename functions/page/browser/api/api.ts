@@ -70,13 +70,13 @@ export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 const HOSTS_PAGE = 300;
 /** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
-/** Time-outs. A working server answers within its own limit of 30 s; lists take far less. */
+/** Time-outs of requests, ms. A working server answers within its own limit of 30 s, and sooner for lists. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
 const METADATA_MAX_AGE_MS = 60_000;
 /**
- * Maximum number of concurrent requests. With more, the browser itself would delay some requests, and these would time
- * out.
+ * Maximum number of concurrent requests. The browser would delay further requests, and they would time out while they
+ * wait.
  */
 const PARALLEL = 6;
 

@@ -10,7 +10,10 @@ export interface Reading extends SeriesData {
   readonly tiers: readonly TierShare[];
   /** Duration of the longest request, as seen by the page. */
   readonly durationMs: number;
-  /** Whether samples are missing that have not been ingested again yet. */
+  /**
+   * Whether samples are missing because memory lost them, or a store refused them, and they have not been ingested
+   * again.
+   */
   readonly isIncomplete: boolean;
 }
 

@@ -17,8 +17,7 @@ import { ImportDashboard, NewDashboard } from './list-dialogs';
 import { OneDashboard } from './one-dashboard';
 import { useWidgetAlerts } from './use-widget-alerts';
 
-// Loaded here instead of with the page's own style, so that users who only look at graphs do not load these
-// rules.
+// Load these rules here and not with the page's own style. Users who only look at graphs then do not load them.
 const style = new CSSStyleSheet();
 style.replaceSync(rules);
 document.adoptedStyleSheets.push(style);

@@ -58,7 +58,7 @@ function useGraphProps({
   const own = ownRange(widget.range);
   const nowS = () => Date.now() / 1000;
   const [line] = widget.referenceLines ?? [];
-  // Keep an absolute range the same object: a new object causes another read.
+  // Keep the object of an absolute range: a new object would cause another read.
   const present = widget.range?.type === 'absolute' ? undefined : span;
   const ownSpan = useMemo(() => own?.(span.toS) ?? span, [present, widget.range]);
   return {
@@ -85,8 +85,7 @@ function useGraphProps({
 }
 
 /**
- * A range that follows the present. The constant stands for all such ranges, because another object would
- * cause another read.
+ * A range that follows the present. All such ranges share this object, because a new object would cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 
@@ -200,7 +199,7 @@ function DrawnGraph(props: Of<'expression' | 'query'>) {
   return (
     <QueryGraph
       {...common}
-      // If the queries change, because of another text or other hosts of the role, show a new graph.
+      // If the queries change, because the text or the hosts of the role have changed, show a new graph.
       key={queries.map(({ query }) => query).join('\n')}
       name={text}
       title={title}

@@ -8,7 +8,7 @@ import { legendOf, queryAt, valueText } from './widget-queries';
 
 /** Most rows that are shown. */
 const MAX_ROWS = 100;
-/** Length of a step for which `$__interval` stands, in seconds. */
+/** Length of the step that `$__interval` stands for, in seconds. */
 const STEP_S = 60;
 
 /** The present values of a query, as a table. */

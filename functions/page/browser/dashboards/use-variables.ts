@@ -22,7 +22,7 @@ type ValuesResult = readonly string[] | { readonly problem: string };
 /** Maximum number of a label's values that are offered. */
 const MAX_OPTIONS = 5_000;
 
-/** Reads the values of a dashboard's variables, and returns those that are chosen. */
+/** Reads the values of a dashboard's variables, and returns which of them are chosen. */
 export function useVariables(
   {
     api,
@@ -93,8 +93,7 @@ function resolved(
           ? (result as readonly string[])
           : [];
     const chosen = chosenOf(variable, listed ?? (query == null ? [''] : undefined), picked[variable.name]);
-    // If there is no value, use an empty string. Otherwise the query would be sent with the variable's name still in
-    // it.
+    // If there is no value, use an empty string. Otherwise the query would be sent with the variable's name in it.
     const settled = chosen !== ALL && chosen?.length === 0 ? [''] : chosen;
     if (settled !== undefined) values.set(variable.name, { variable, chosen: settled });
     return { variable, options: listed, chosen: settled, ...(problem !== undefined && { problem }) };

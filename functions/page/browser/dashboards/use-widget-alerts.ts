@@ -5,9 +5,9 @@ import { readOpenAlerts } from '../api/monitoring';
 import { type OnSettled, usePolling } from '../frame/polling';
 
 export interface OpenAlerts {
-  /** Undefined until the first response. */
+  /** The open alerts; undefined until the first response. */
   readonly alerts?: readonly AlertRecord[];
-  /** The error, if they cannot be read. */
+  /** The message of the error, if the alerts cannot be read. */
   readonly problem?: string;
 }
 

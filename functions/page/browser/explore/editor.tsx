@@ -32,8 +32,8 @@ export function Editor({ api, label, query, onRun }: EditorProps) {
     const promql = new PromQLExtension().setComplete({
       remote: { apiPrefix: PROMETHEUS_PATH, fetchFn: api.fetchAsPrometheus, httpMethod: 'GET' },
     });
-    // Use a shadow root: outside one, CodeMirror adds <style> elements, which the page's
-    // Content-Security-Policy forbids.
+    // Use a shadow root. Outside one, CodeMirror would add <style> elements, which the page's Content-Security-Policy
+    // forbids.
     const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' });
     const made = new EditorView({
       parent: root,

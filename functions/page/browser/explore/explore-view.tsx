@@ -22,7 +22,7 @@ export function ExploreView({ api, state, span, returns, onChange, onSettled }: 
   const edited = queries.length === 0 ? [''] : queries;
   const metadata = useMetadata(api);
   const onQuerySettled: ViewProps['onSettled'] = (error) => error?.kind !== 'refused' && onSettled(error);
-  // If reading alerts fails, graphs are shown without them.
+  // If the alerts cannot be read, the graphs are shown without them.
   const { reading: alerts } = useReading(
     { range: state.range, span, compareS: undefined, returns, onSettled: onQuerySettled },
     'alerts',

@@ -1,5 +1,5 @@
 const MAX_QUERIES = 50;
-/** Longer queries are not stored, since they would fill the storage. */
+/** Maximum length of a query that is stored, in characters. Longer queries would fill the storage. */
 const MAX_LENGTH = 4_000;
 
 /** Returns the list with a query at the front, after it was run. */

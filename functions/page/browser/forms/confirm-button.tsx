@@ -3,21 +3,21 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 export interface ConfirmButtonProps {
   /** What the button does, such as `Delete`. */
   readonly label: string;
-  /** The question that is asked before. */
+  /** The question that the button asks before it acts. */
   readonly question: string;
-  /** @throws the error that is shown */
+  /** Called when the user confirms. @throws the error that is shown */
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that asks before it acts. Escape cancels until the response is sent. */
+/** A button that asks before it acts. Escape cancels, but not while the request is in progress. */
 export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
   const focused = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
-  // A press of a button replaces it. The focus moves to Cancel and back, because it would be lost otherwise. It stays
-  // where the user put it while the response was sent.
+  // A press of a button replaces the button, and would lose the focus. So move the focus to Cancel, and back
+  // afterwards. If the user has moved the focus during the request, leave it there.
   useLayoutEffect(() => {
     if (!isFirst.current && (isAsking || document.activeElement === document.body)) focused.current?.focus();
     isFirst.current = false;

@@ -4,7 +4,8 @@ import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
 import { type OnSettled, usePolling } from '../frame/polling';
 
 /**
- * Time between two reads, ms. Objects change rarely, and this page reads them again after each change that it makes.
+ * Time between two reads, ms. Objects change rarely, and the page reads them again after each change that it makes
+ * itself.
  */
 const EVERY_MS = 60_000;
 

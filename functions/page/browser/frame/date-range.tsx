@@ -15,7 +15,7 @@ export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
   const from = useRef<HTMLInputElement>(null);
   const to = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
-  // Must run before it opens: the toggle event comes later, and would replace what the user has entered.
+  // Run this before the form opens. The toggle event comes later, and would overwrite what the user has entered.
   const fill = () => {
     setProblem(undefined);
     if (details.current!.open) return;

@@ -90,8 +90,8 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
         {VIEWS.map((view) => (
           <a
             key={view}
-            // The address has a path, because the accessibility checker axe takes a link to a fragment that
-            // is out of sight for a skip link.
+            // Give the address a path. Without one, the accessibility checker axe takes a link to a fragment out of
+            // sight for a skip link.
             href={`./#${encodeState({ ...state, view, item: undefined })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >
@@ -128,7 +128,7 @@ function useKeptFocus({ view, item }: ViewState): void {
  * Tracks the results of requests: since when the server has not answered, and whether the key is still valid.
  */
 function useServerState(onSignOut: FrameProps['onSignOut']) {
-  // A single state, so that a response after a failure counts as exactly one return.
+  // Keep both values in one state, so that a response after a failure counts as exactly one return.
   const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
     returns: 0,
   });
@@ -142,8 +142,8 @@ function useServerState(onSignOut: FrameProps['onSignOut']) {
 }
 
 /**
- * Returns the seconds between reads: few while the server does not answer; 0, for never, if the range is
- * fixed.
+ * Returns the time between reads in seconds. It is short while the server does not answer. If the range is fixed, it is
+ * 0, which means never.
  */
 function refreshEvery({ range, refreshS: chosenS }: ViewState, isGone: boolean): number {
   if (isGone) return RETRY_S;
@@ -152,8 +152,8 @@ function refreshEvery({ range, refreshS: chosenS }: ViewState, isGone: boolean):
 }
 
 /**
- * Returns a message if the range in the opened address is invalid, until the user closes it or changes the
- * range.
+ * Returns a message if the range in the opened address is invalid. Returns none once the user has closed the message or
+ * changed the range.
  */
 function useRangeProblem({ range }: ViewState): [string | undefined, () => void] {
   const [problem, setProblem] = useState(() => rangeProblem(location.hash));

@@ -14,7 +14,7 @@ export function Graphs(props: ViewProps) {
   const { hosts, services, labelled, definitions } = lists ?? NO_LISTS;
   const sections = useMemo(() => sectionsOf(hosts, services, labelled), [hosts, services, labelled]);
 
-  // Show the first source if the address names none, without adding to the history.
+  // If the address names no source, show the first one, without adding an entry to the browser's history.
   const ref = state.source ?? firstSource(lists ?? NO_LISTS);
   const source = useSource(api, ref, lists, onSettled);
   const graphs = useGraphs(api, ref, hosts, definitions, onSettled);

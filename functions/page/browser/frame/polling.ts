@@ -5,9 +5,9 @@ import { ApiError } from '../api/api';
 export const RETRY_S = 5;
 /** Interval at which the page looks for new hosts, services and metrics, ms. */
 const EVERY_MS = 15_000;
-/** The interval while nothing has been found yet, ms. */
+/** The same interval while nothing has been found yet, ms. */
 const EMPTY_MS = 3_000;
-/** Maximum share of the time that reads of a list may take. Long lists are therefore read less often. */
+/** Maximum share of the time that reads of a list may take. So long lists are read less often. */
 const MAX_SHARE = 1 / 20;
 
 export type OnSettled = (error: ApiError | undefined) => void;

@@ -26,7 +26,7 @@ export function useAnnotations(
       setFound((old) => (JSON.stringify(old) === JSON.stringify(annotations) ? old : annotations));
       return true;
     },
-    // If reading annotations is refused, graphs are shown without them.
+    // If the server refuses the annotations, the graphs are shown without them.
     (error) => error?.kind !== 'refused' && onSettled(error),
   );
   return found;

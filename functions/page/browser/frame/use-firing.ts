@@ -3,8 +3,8 @@ import { ALERTMANAGER_PATH, type Api } from '../api/api';
 import { type OnSettled, usePolling } from './polling';
 
 /**
- * Returns the number of alerts: those of rules that are firing and not silenced, and those of monitors and checks that
- * are open. Of the latter, at most 100 are counted. It is undefined until it is known.
+ * Returns the number of alerts: rules' alerts that are firing and not silenced, plus open alerts of monitors and checks
+ * (at most 100 of them are counted). It is undefined until it is known.
  *
  * @param change a new value causes another read
  */
@@ -22,7 +22,7 @@ export function useFiring(api: Api, change: number, onSettled: OnSettled): numbe
       setCount(found);
       return true;
     },
-    // If a request is refused, the page is shown without the count.
+    // If the server refuses a request, the page is shown without the count.
     (error) => error?.kind !== 'refused' && onSettled(error),
   );
   return count;

@@ -8,8 +8,8 @@ export function useShortcuts(state: ViewState, change: ChangeView): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const { key } = event;
-      // Use the composed path: for events inside a shadow root, such as the editor's, the target is only the
-      // root's host.
+      // For an event inside a shadow root, such as the editor's, the event's target is only the root's host. The
+      // composed path begins with the real target.
       const [target] = event.composedPath();
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;

@@ -86,7 +86,7 @@ export function Chart(props: ChartProps) {
       plot.current = undefined;
       latest.current.onPlot(undefined);
     };
-    // Everything else changes the data, for which the plot need not be recreated.
+    // Other properties change only the data, for which the plot need not be created again.
   }, [graph, lines, hidden, utc, scheme, props.height]);
 
   useEffect(() => {

@@ -32,7 +32,7 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
 /** Default height of a plot, in pixels. */
 const HEIGHT = 190;
 
-/** Tiers without samples, shown until there is a response. They take the same room as those of the response. */
+/** Tiers without samples, shown until there is a response. They take as much room as the tiers of the response. */
 const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, spans: [] }));
 
 /** A graph of a source: stored samples, or the result of PromQL on a counter or histogram. */

@@ -61,8 +61,8 @@ export function GraphPanel(props: GraphPanelProps) {
     setAxis((old) => (old?.left === left && old.width === width ? old : { left, width }));
   const showValues = useRef<(index: number | undefined) => void>(() => {});
   const time = useRef<HTMLElement>(null);
-  // Update the page directly, without rendering: the crosshair moves in all graphs whenever the pointer
-  // moves.
+  // Update the page directly, without rendering it again: whenever the pointer moves, the crosshair moves in all
+  // graphs.
   const isHovered = useRef(false);
   const onCursor = (cursor: Cursor | undefined) => {
     isHovered.current = cursor !== undefined;

@@ -175,7 +175,8 @@ export function graphsOf(
   }
   const taken = new Set(graphs.map(({ name }) => name));
   for (const [prefix, metrics] of byPrefix) {
-    // A definition with the same name may not match every metric below that name.
+    // The name up to the last dot may be taken by a definition that does not match all metrics below it. Then add the
+    // dot.
     const name = taken.has(prefix) ? `${prefix}.` : prefix;
     graphs.push({
       name,

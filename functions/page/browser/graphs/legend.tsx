@@ -17,8 +17,8 @@ export interface LegendProps {
 
 /** The lines of a graph with their colors and values. Pressing a line hides it. */
 export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }: LegendProps) {
-  // Update the page directly, without rendering: the crosshair moves in all graphs whenever the pointer
-  // moves.
+  // Update the page directly, without rendering it again: whenever the pointer moves, the crosshair moves in all
+  // graphs.
   const values = useRef(new Map<string, HTMLElement>());
   const spread = useMemo(() => drawing && spreadOf(drawing.data), [drawing]);
   show.current = (index) => {

@@ -16,8 +16,7 @@ export interface PlotData {
 }
 
 /**
- * A line is interrupted after this number of usual intervals without a sample. Agents are sometimes late, but by less
- * than this.
+ * Number of usual intervals without a sample after which a line is interrupted. Agents that are late are late by less.
  */
 const GAP_INTERVALS = 2.5;
 
@@ -76,7 +75,7 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
   };
 }
 
-/** A sample up to this far from a time can represent it, even if samples are usually closer; in seconds. */
+/** Distance within which a sample always stands for a time, in seconds, even if samples are usually closer together. */
 const NEAR_S = 60;
 
 /** Returns how many seconds a sample may be away from a time and still represent that time. */

@@ -126,7 +126,7 @@ export function plotOptions(
 
 function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uPlot.Cursor {
   return {
-    // Beyond this distance, no dot marks a sample.
+    // Maximum distance at which a dot marks a sample.
     hover: {
       prox: (plot) => {
         const { min = 0 } = plot.scales.x!;

@@ -12,7 +12,7 @@ export interface ValueRange {
   readonly high: number;
 }
 
-/** Below this share of the largest value, float64 cannot distinguish ticks. */
+/** If ticks are closer than this share of the largest value, float64 cannot tell them apart. */
 const MIN_SPAN_SHARE = 1e-12;
 /** Smaller values count as zero, since float64 represents them with fewer digits. */
 const MIN_SIZE = 1e-306;
@@ -24,7 +24,7 @@ const MAX_DECIMALS = 3;
 const MAX_PREFIXED = 10_000;
 /** Units without ticks between 0 and 1. */
 const WHOLE: ReadonlySet<Unit> = new Set<Unit>(['integer', 'bytes', 'bytes/sec', 'bits/sec']);
-/** Above this size, ticks of whole units are more than 1 apart anyway. */
+/** Maximum size of a range that is widened for whole units. In a larger range, ticks are more than 1 apart anyway. */
 const MAX_WIDENED = 1000;
 
 /**

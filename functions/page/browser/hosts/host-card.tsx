@@ -82,7 +82,8 @@ export function HostCard(props: HostCardProps) {
           question="Retire the host for ever? Its posts are rejected within an hour, and its alerts close."
           onConfirm={async () => {
             await api.retire(host.id);
-            // The card leaves the list, and the focus would be lost with it.
+            // If the card has the focus, move the focus: the card is about to leave the list, and the focus would be
+            // lost with it.
             if (card.current?.contains(document.activeElement))
               document.getElementById('main')?.focus({ preventScroll: true });
             onChanged();

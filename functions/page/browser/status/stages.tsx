@@ -3,8 +3,8 @@ import type { Status } from '../api/status';
 import { counted, formatCount, formatDuration, formatValue } from '../view/format';
 
 /**
- * Lag at which the stream counts as late, ms. Without posts, only heartbeats pass, every minute, so its lag
- * may seem that long.
+ * Lag at which the stream counts as late, ms. A stream without posts has only a heartbeat each minute, so its lag may
+ * seem to be a minute.
  */
 const STREAM_LATE_MS = 120_000;
 /** Lag at which a stage counts as late, ms. Flushers run every minute, the archiver every hour. */

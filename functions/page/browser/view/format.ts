@@ -55,8 +55,8 @@ const DISTINCT = 1e-3;
  */
 const SURE_DIGITS = 15;
 /**
- * A decimal value that needs more digits than this is written in full, which is easier to compare than a long
- * fraction.
+ * Maximum number of digits of a decimal value that is shortened. With more digits, it is written in full, which is
+ * easier to compare than a long fraction.
  */
 const MOST_DIGITS = 6;
 
