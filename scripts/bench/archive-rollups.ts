@@ -7,9 +7,9 @@ import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
 import { makeAgentData } from './data/agent-data';
 import { groupsBySpan, withVersions, writeObject } from './data/archive-objects';
 
-/** Days of samples. All are in one month, so each grain length has one rollup object. */
+/** Number of days with samples. They are all in one month, so each length of grains has one rollup object. */
 const DAYS = 26;
-/** The values of a host are those of the previous host so many minutes later. */
+/** A host has the values that the previous host had this many minutes before. */
 const PHASE_MINUTES = 97;
 
 /** Measures the bytes of rollups as a share of the bytes of the archive that they are made from. */

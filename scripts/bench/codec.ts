@@ -1,7 +1,7 @@
 /**
- * Measured blocks have one version each, like a backfill's: an arrival time with the sequence number 0. A
- * Kinesis sequence number would add 24 bytes per chunk. Sizes of live data, with one version per post and
- * 186-bit sequence numbers, are reported separately.
+ * Measured blocks have one version each, like those of a backfill: an arrival time, and the sequence number 0. A
+ * sequence number of Kinesis would add 24 bytes to each chunk. Sizes of live data, which have a version for each post
+ * and sequence numbers of 186 bits, are reported separately.
  */
 
 import {

@@ -65,7 +65,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const peakBytes = await peakMemory(stores.redis);
 
     const over = new AbortController();
-    // Use later windows, like live data; they are not due by `before`.
+    // Use later windows, as live data does. `before` is earlier, so they are not due.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
@@ -102,7 +102,10 @@ export function flushOurs(outer: Frame, options: Flushing) {
       ingestPointsPerSecond: beside.pointsPerSecond,
       writeUnitsPerMillionPoints: Math.round(perMillion(writeUnits)),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
-      /** CPU seconds per million samples. The store's figure also covers the appends of samples that are posted during the flush. */
+      /**
+       * CPU seconds per million samples. The figure of the store also has the appends of samples that are posted during
+       * the flush.
+       */
       cpu,
       /** Bytes of memory used by the samples after each minute. */
       bytesByMinute,

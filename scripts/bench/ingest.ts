@@ -62,7 +62,7 @@ export const ingest = bench({
       hosts: isLone ? options.hosts * options.metrics : options.hosts,
       metrics: isLone ? 1 : options.metrics,
     };
-    // The paper's method supports no other requests.
+    // The paper's method cannot take other requests.
     const hasPaper = shape === 'dense' && ['mackerel', 'influx'].includes(load.protocol) && options.paper;
     const ours = await measureIngest(frame, { ...load, minutes });
     const paper = hasPaper ? await measureIngest(frame, { ...load, minutes: 3 }, 'paper') : undefined;
@@ -74,7 +74,9 @@ export const ingest = bench({
       protocol: load.protocol,
       shape,
       series: load.hosts * load.metrics,
-      /** Cold: rate of the first minute, in which all series are new. Warm: rate of minutes without new series. */
+      /**
+       * Cold: the rate of the first minute, in which all series are new. Warm: the rate of minutes without new series.
+       */
       coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
       warmPointsPerSecond: Math.round(warm.pointsPerSecond),
       /** Rate of the paper's method with known series; 0 if it was skipped. */

@@ -17,7 +17,8 @@ const QUERIES: readonly FirstQuery[] = [
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
 /**
- * Number of new instances whose first query is measured. Rounds are counted on one more instance, with delayed responses.
+ * Number of new instances whose first query is measured. One further instance, with delayed responses, counts the
+ * rounds.
  */
 const INSTANCES = 3;
 /** Delay of responses in ms. It is longer than the work that an instance does between two responses of a round. */

@@ -58,8 +58,8 @@ export const promql = bench({
     for (const each of QUERIES.filter(({ tier, query }) => `${tier} ${query}`.includes(only))) {
       const { query, tier, series, step } = each;
       const path = pathOf(data, each);
-      // The first request reads the number of times that flushes announced the days, without which nothing is cached.
-      // The second request caches the table's items.
+      // The first request learns how often flushes have announced the days; before that, nothing can be cached. The
+      // second request caches the table's items.
       for (let i = 0; i < 2; i++) await instances.settle(`/prometheus${path}`, data.apiKey);
       const profile = cpuProf && join(cpuProf, `${rows.length}`);
       const timing = { durationMs, pauseMs: 0, profile };

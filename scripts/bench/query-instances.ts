@@ -52,7 +52,7 @@ interface MeasuredQuery extends QueryCost {
   readonly ms: number;
 }
 
-/** One process per client, because a Lambda instance handles one request at a time. */
+/** Instances of the query function. Each client has one, since an instance of Lambda handles one request at a time. */
 export class QueryInstances {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -144,7 +144,7 @@ export class QueryInstances {
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
-      /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
+      /** CPU of the instance: all threads, with the kernel's time, and with the HTTP server around the handler. */
       cpuMs: rounded(cpuMs),
       /**
        * CPU time while a cache answers repeated reads of DynamoDB and S3 (response-cache.ts). Without the cache, an

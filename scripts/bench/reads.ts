@@ -61,8 +61,8 @@ const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
 /** Days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;
 /**
- * PromQL over the counters of all hosts, with windows as long as the step. Each is aggregated: 100 series of 90 days by
- * the hour exceed the size of a response.
+ * Queries of PromQL over the counters of all hosts, with windows as long as the step. Each aggregates its series,
+ * because 100 series of 90 days by the hour would exceed the size of a response.
  */
 const COUNTER_QUERIES = {
   rate: 'max(rate(x_total[W]))',

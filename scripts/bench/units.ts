@@ -295,8 +295,8 @@ class Run {
   }
 
   /**
-   * Rolls up the archived day, then two earlier days with a sample per hour, to measure adding to existing
-   * rollups.
+   * Rolls up the archived day. Then rolls up two earlier days with one sample an hour, to measure what it costs to add
+   * days to existing rollups.
    */
   private async rollUpDays(before: number): Promise<MeasuredUnits['windows'][string]['rollups']> {
     const passes: Units[] = [];

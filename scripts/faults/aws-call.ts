@@ -28,7 +28,7 @@ export function awsCall(functionName: string, request: WholeRequest): Call {
       isChange: request.method !== 'GET',
     };
   }
-  // `/bucket/first-part-of-the-key/...`: take only the part of the key that the code chooses.
+  // The path is `/bucket/first-part-of-the-key/...`. Take only the part of the key that the code chooses.
   const prefix = decodeURIComponent(request.path.split('?')[0]!).split('/')[2] ?? '';
   return {
     functionName,

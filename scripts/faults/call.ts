@@ -13,7 +13,7 @@ export interface Call {
 }
 
 /**
- * When a fault acts: before the store receives the call, or after the store has answered but before the
+ * The moment at which a fault acts: before the store receives the call, or after the store has answered but before the
  * function receives the response.
  */
 export type Phase = 'before' | 'after';
@@ -23,7 +23,7 @@ export type Fault =
   /** Forwards the call, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answers a call to AWS in place of the service, which may be asked with another request. */
+  /** Answers a call to AWS in place of the service. The fault may first send the service another request. */
   | {
       readonly kind: 'respond';
       readonly respond: (

@@ -94,7 +94,10 @@ export class Freedoms {
     return this.byName.get(name)!;
   }
 
-  /** Draw a number even while calm, so that the numbers drawn later do not depend on calm periods. */
+  /**
+   * Decides at random. Draws a number even while no freedom is used, so that the numbers drawn later do not depend on
+   * such periods.
+   */
   protected draws(name: string, share: number): boolean {
     const isTaken = this.random.chance(share) && !this.isCalm;
     if (isTaken) this.used.set(name, (this.used.get(name) ?? 0) + 1);

@@ -26,9 +26,9 @@ export function batchLength(records: readonly ShardRecord[], batchSize: number):
 /**
  * Returns the number of records at the start of a batch that the function's result reports as done.
  *
- * The lowest sequence number reported as failed is the checkpoint: its record and all later records are delivered
- * again. An empty
- * or missing list is success; a malformed list, or one that names a record of another batch, is total failure.
+ * The lowest sequence number that is reported as failed is the checkpoint: Lambda delivers its record and all later
+ * records again. An empty or missing list means success. A malformed list, or one that names a record of another batch,
+ * means total failure.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html
  */

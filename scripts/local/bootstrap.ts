@@ -43,9 +43,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 }
 
 /**
- * Marks restored memory as whole. An orderly stop saved all of memory, but a new server process holds it now. Without
- * new marks, the change of process would look like a loss and cause a replay. After a server was killed, there is
- * nothing to mark.
+ * Marks restored memory as whole. An orderly stop saved all of memory, but a new server process holds it now, whose
+ * identity differs from the one in the marks. Without new marks, that would look like a loss and cause a replay. After
+ * a server was killed, there is nothing to mark.
  */
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);

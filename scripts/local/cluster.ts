@@ -302,9 +302,9 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
-      // Keep an emptied primary as a primary, so that it can get slots again or leave.
+      // An emptied primary stays a primary, so that it can get slots again or leave.
       ...['--cluster-allow-replica-migration', 'no'],
-      // Allow even a replica that was paused to take over, and start replication immediately.
+      // Even a replica that was paused may take over. Replication starts immediately.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },

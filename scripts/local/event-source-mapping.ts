@@ -61,7 +61,7 @@ export class EventSourceMapping {
   private behindMs = 0;
   /** Bytes of the records read so far, with their partition keys. */
   bytesRead = 0;
-  /** Arrival of the first record in the batch being delivered, in ms, by shard. */
+  /** For each shard, the arrival time of the first record of the batch that is being delivered, in ms. */
   private readonly undelivered = new Map<string, number>();
 
   /**
@@ -195,7 +195,7 @@ export class EventSourceMapping {
 
   /** Delivers records until all of them are done or abandoned, or the mapping stops. */
   private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
-    // A stack of pieces of the batch. Bisecting a piece pushes its halves, with the first half on top.
+    // A stack of pieces of the batch. When a piece is bisected, its halves are pushed, the first half on top.
     const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {

@@ -132,8 +132,8 @@ export class FunctionHost {
       this.timers.push(setInterval(drop, freedoms.dropConnectionsMs));
       this.clients.push({ destroy: () => redis.disconnect() });
     }
-    // Run the schedules once now, in the template's order: after a kill, flushers detect the loss and recovery
-    // then handles it. A new stack has no work for schedules that are due each hour or quarter of an hour.
+    // Run the schedules once now, in the template's order: after a kill, flushers detect the loss, and recovery then
+    // handles it. In a new stack, leave out schedules that run each hour or quarter of an hour: they have no work yet.
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);

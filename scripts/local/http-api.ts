@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InvocationResult } from './function-pool';
 import type { RouteResource } from './template';
 
-/** API Gateway's limit on a payload. */
+/** API Gateway's limit on a payload, in bytes. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
-/** Lambda's limit on an event and on a response, including base64. */
+/** Lambda's limit on an event and on a response, base64 included, in bytes. */
 export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
-/** API Gateway's limit on an integration. */
+/** API Gateway's time limit for an integration, in ms. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
 
 export interface RouteMatch {
@@ -77,7 +77,7 @@ export function proxyEvent(request: IncomingMessage, body: Buffer, match: RouteM
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(rawQueryString))
     query.set(name, query.has(name) ? `${query.get(name)},${value}` : value);
-  // A body without a content type is text; a compressed one never is.
+  // A body without a content type counts as text, but never if it is compressed.
   const isText =
     headers['content-encoding'] === undefined && TEXT.test(headers['content-type'] ?? 'text/plain');
   const now = new Date();

@@ -1,4 +1,7 @@
-/** Import this module first. On an older Node, later imports fail with errors that do not name the cause. */
+/**
+ * Checks the version of Node. Import this module first: on an older Node, later imports fail with errors that do not
+ * name the cause.
+ */
 const MIN_MAJOR = 24;
 
 if (Number(process.versions.node.split('.')[0]) < MIN_MAJOR) {

@@ -67,8 +67,8 @@ export async function startHotServer(
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
         ...['--shutdown-on-sigterm', 'save', ...(socket === undefined ? [] : ['--unixsocket', socket])],
       ],
-      // In its own process group, so that Ctrl-C reaches only the stack, which then stops the server
-      // properly.
+      // Give the server a process group of its own. Ctrl-C then reaches only the stack, which stops the server in an
+      // orderly way.
       { stdio: ['ignore', log, log], detached: true },
     );
     adopt(child);

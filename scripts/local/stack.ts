@@ -221,7 +221,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
       writeRights(rightsFile, next.functions);
       const deployed = host.deploy(next.functions, functions);
-      // Only routes of running functions: new functions, stores, mappings and schedules need a restart.
+      // Take over only routes of functions that are running. New functions, stores, mappings and schedules need a
+      // restart.
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
@@ -300,6 +301,8 @@ function respondUnavailable(doing: 'starting' | 'stopping'): RequestListener {
 }
 
 /**
+ * Starts a process that ends the servers if this process ends without stopping them.
+ *
  * @param dataDir removed once the stack has ended in any way
  */
 function startWatchdog(dataDir: string | undefined) {
@@ -372,8 +375,8 @@ async function serversGone(dataDir: string): Promise<void> {
 }
 
 /**
- * Returns whether a process is a server of this data directory, since the pid may have been reused. Without
- * /proc, assumes that it is.
+ * Whether a process is a server of this data directory. (Its pid may belong to another process by now.) Without /proc,
+ * assumes that it is.
  */
 function isServerOf(pid: number, dataDir: string): boolean {
   try {

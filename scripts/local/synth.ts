@@ -37,9 +37,9 @@ const CONTEXT = {
 
 /** Number of cached folders that are never removed: about 13 MB each. */
 const KEPT_FOLDERS = 20;
-/** A process that uses a folder touches it once in this time, in ms. */
+/** Maximum time between two touches of a folder by a process that uses it, in ms. */
 const TOUCH_MS = 3_600_000;
-/** Time, in ms, after which further folders are removed if nothing has used them. */
+/** Time without a touch after which further folders are removed, in ms. */
 const UNUSED_MS = 24 * TOUCH_MS;
 
 interface CachedFolder {
@@ -136,7 +136,9 @@ function touch(folder: string): void {
   if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 }
 
-/** The folder may be gone: another process may remove it at the same time. */
+/**
+ * Returns when a folder was last used. The folder may be gone, because another process may remove it at the same time.
+ */
 function lastUse(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }

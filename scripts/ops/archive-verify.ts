@@ -62,7 +62,9 @@ export function verifyText({ objects, samples, bytes, differences }: VerifyResul
 }
 
 /**
- * @throws {OperatorError} when an object differs, so that the command exits with 1
+ * Makes the command exit with 1 if an object differs.
+ *
+ * @throws {OperatorError} when an object differs
  */
 export function requireSame({ differences }: VerifyResult): void {
   if (differences.length > 0)

@@ -33,7 +33,7 @@ const CALL_MS = 30_000;
  * client for only two calls.
  */
 export class CloudWatch {
-  /** A client of another service. It is used only to find region and credentials, as in all commands. */
+  /** A client of another service, which all commands use to find the region and the credentials. */
   private readonly account = new LambdaClient({});
   private readonly sign = makeSigner('monitoring');
 

@@ -21,8 +21,8 @@ import {
 import { table } from './table';
 
 /**
- * Factors by which the report's further loads exceed the given load. Larger requests reduce the cost per sample, and
- * more series share the fixed costs.
+ * Factors by which further loads of the report exceed the given load. Larger requests make a sample cheaper, and more
+ * series share the fixed costs.
  */
 const LARGER = { requests: 4, series: 10 };
 /** Number of requests per second that AWS admits for each unit of concurrency of a function with a URL. */
@@ -52,9 +52,9 @@ export interface StageOptions {
 
 export interface LoadOptions extends StageOptions {
   readonly series: number;
-  /** In ms. */
+  /** Time between two samples of a series, in ms. */
   readonly interval: number;
-  /** In ms. Default: the stage's setting. */
+  /** How long samples can be read, in ms. @default the stage's setting */
   readonly retention?: number;
   readonly batch: number;
   readonly reads: number;
@@ -163,7 +163,7 @@ export function costReport(options: LoadOptions) {
 }
 
 /**
- * Returns the settings under which clients post to a function URL of `post` that has room for twice the load's
+ * Returns settings with which clients post to the URL of the function `post`. They leave room for twice the load's
  * requests.
  */
 function atUrl(load: Load): Record<string, string> {

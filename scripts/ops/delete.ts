@@ -85,7 +85,7 @@ export async function deleteSamples(
     if (options.dryRun) return { isDryRun: true, series, samples };
     const names = series.map((metric) => metric.name);
     await confirm(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
-    // If metrics have appeared since the count, nothing is deleted: the user did not agree to delete them.
+    // If metrics have appeared since the count, delete nothing: the user has not agreed to delete them.
     mostSeries = series.length;
   }
   const result = await functions.invoke<DeletionResult>('deleter', { ...given, from, to, mostSeries });

@@ -27,7 +27,7 @@ export interface ImportOptions {
   /** Samples per second. */
   readonly rate: number;
   readonly restart?: boolean;
-  /** Maximum number of samples in one invocation. */
+  /** Maximum number of samples that one invocation of the importer gets. */
   readonly batchSamples?: number;
 }
 

@@ -38,7 +38,7 @@ export class Functions {
     if (stack !== undefined) {
       this.stage = stageOf(stack);
       this.place = `AWS (stack ${stack})`;
-      // An invocation may take 15 minutes, and a retry would run concurrently with the first attempt.
+      // Do not retry an invocation: it may take 15 minutes, and a retry would run at the same time.
       this.client = new LambdaClient({
         maxAttempts: 1,
         requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },

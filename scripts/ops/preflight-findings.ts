@@ -135,7 +135,7 @@ export function preflightFindings(
       'allow your credentials ec2:DescribeVpcEndpoints',
       'ask for more: Service Quotas, Amazon VPC, L-1B52E74A; or delete one that is unused',
     ),
-    // An overlap is not an error, because two VPCs may have the same addresses.
+    // An overlap is no error: two VPCs may have the same addresses.
     judge('addresses', facts.ranges, 'allow your credentials ec2:DescribeVpcs', (ranges) => {
       const others = hasStack ? [] : ranges.filter((range) => overlap(range, VPC_RANGE));
       return {

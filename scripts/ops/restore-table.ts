@@ -11,7 +11,7 @@ import {
 import { OperatorError } from './invoke';
 
 const LOOK_MS = 15_000;
-/** Maximum duration of a restore. AWS says that most restores take less than an hour. */
+/** Maximum duration of a restore, in ms. AWS says that most restores take less than an hour. */
 const RESTORE_MS = 2 * 3_600_000;
 
 /**

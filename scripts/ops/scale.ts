@@ -30,7 +30,7 @@ export interface ScaleOptions {
   readonly beginMs: number;
 }
 
-/** Time for which an interrupted command still counts as running, in ms. */
+/** Time for which an interrupted command still counts as running, ms. During it, functions expect slots to move. */
 const SCALING_MS = 15 * 60_000;
 const LOOK_MS = 2_000;
 const BEGIN_MS = 60_000;

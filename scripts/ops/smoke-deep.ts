@@ -71,7 +71,7 @@ const LOOK_MS = 5_000;
 const FAILOVER_MS = 20 * 60_000;
 /** Maximum time until a value is in CloudWatch, in ms. */
 const METRICS_MS = 10 * 60_000;
-/** A metric has values if it had one in this time before the test, in ms. Some functions run once an hour. */
+/** A metric has values if it had one within this time before the test, in ms. Some functions run only once an hour. */
 const RECENT_MS = 3 * 3_600_000;
 const MAX_NAMED = 5;
 

@@ -204,7 +204,10 @@ async function pass(
   return { result, sample };
 }
 
-/** The test has succeeded at this point, so a missing permission to read the quota is only reported. */
+/**
+ * Returns the account's quota of concurrent executions, and what the stage assumes. The test has succeeded at this
+ * point, so a missing right to read the quota is only reported.
+ */
 async function concurrencyOf(
   functions: Functions,
   progress: (line: string) => void,

@@ -22,7 +22,7 @@ export interface BillOptions {
   readonly days: number;
   /** Series of the full load, and the time between two samples of a series. */
   readonly load: { readonly series: number; readonly intervalMs: number };
-  /** The simulated share of the load. */
+  /** Share of the full load that is simulated. */
   readonly sample: number;
   /** Number of samples of a request. */
   readonly batch: number;
@@ -35,7 +35,7 @@ export interface BillOptions {
 
 /** Amount of data that each store holds for the sample at the end of a month. */
 interface Sizes {
-  /** Excludes the bytes of an empty server. */
+  /** Memory that the samples take, without the bytes of an empty server. */
   readonly memoryBytes: number;
   readonly memoryKeys: number;
   readonly items: number;
@@ -55,7 +55,7 @@ export interface MonthOfBill {
   /** The units that the simulation counted, and the forecast of the same units. */
   readonly counted: Billed;
   readonly forecast: Billed;
-  /** The forecast's dollars for everything that the simulation cannot count. */
+  /** Dollars that the forecast has for everything that the simulation cannot count. */
   readonly assumed: number;
   readonly sizes: Sizes;
 }
@@ -258,7 +258,10 @@ class Run {
     }
   }
 
-  /** Counts what table and bucket hold in the middle of each part of a day. At its end they would hold too much. */
+  /**
+   * Counts what table and bucket hold in the middle of each part of a day. At the end of a day, they hold more than on
+   * average.
+   */
   private async weighStores(): Promise<void> {
     const { stage, world } = this;
     const startMs = stage.nowMs;

@@ -9,11 +9,11 @@ import { changing, type SourceChange } from './source-changes';
 const root = join(__dirname, '..', '..');
 
 /**
- * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that
- * takes their place.
+ * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that takes the
+ * place of each.
  *
- * The simulation begins at the request handler, not at each client's `send`. The SDK's own retries, time limits and
- * parsing, and our direct calls, are therefore part of the simulation, and one replacement serves every service.
+ * The simulation replaces the SDK's request handler, not each client's `send`. So the SDK's own retries, time limits
+ * and parsing, and our direct calls, are part of the simulation, and one replacement serves every service.
  */
 const REPLACED: Readonly<Record<string, string>> = {
   '@smithy/node-http-handler': 'http',

@@ -218,7 +218,8 @@ export class DynamoDbModel {
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
     this.meter?.readItems(pk, bytes, input.ConsistentRead === true);
-    // If a page is empty, the next one continues after the key of the request. Without such a key, it cannot continue.
+    // If a page is empty, the next one continues after the key of the request. If the request had no key either, there
+    // is nothing to continue from.
     const start = last ?? (input.ExclusiveStartKey as Item | undefined);
     const more = scanned < rows.length && start !== undefined;
     return {

@@ -6,7 +6,7 @@ import type { BucketFreedoms } from './s3';
 /** A fault of a call to AWS. */
 export type CallFault = 'throttled' | 'failed inside' | 'response lost' | 'connection lost' | undefined;
 
-/** Reduced shares for freedoms that are expensive to simulate: a new instance takes tens of ms. */
+/** Lower shares for freedoms that cost much to simulate: a new instance takes tens of ms. */
 const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.001 };
 /** Share of invocations that are killed, and the maximum time from the start of an invocation to the kill, in ms. */
 const [KILLED_SHARE, KILL_WITHIN_MS] = [0.002, 60];

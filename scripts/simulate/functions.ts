@@ -200,7 +200,7 @@ export class Mapping {
         [most, backoffMs] = [Infinity, 100];
         continue;
       }
-      // After a failure without details, Lambda delivers the batch in halves.
+      // If the function fails and names no record, Lambda delivers the batch in halves.
       if (!result.ok && this.resource.bisectOnError) most = Math.max(1, records.length >> 1);
       await scheduler.sleep(backoffMs);
       backoffMs = Math.min(5_000, backoffMs * 2);

@@ -60,7 +60,9 @@ const requireReal = createRequire(__filename);
 /** Node's modules that read no clock, draw no random numbers, and reach nothing outside the process. */
 const PURE_MODULES = new Set(['buffer', 'path', 'stream', 'util']);
 
-/** Functions of other modules for which the same holds. */
+/**
+ * Functions of other modules that also read no clock, draw no random numbers, and reach nothing outside the process.
+ */
 const PURE_FUNCTIONS = new Set([
   'net.BlockList',
   'net.isIP',
@@ -240,8 +242,8 @@ export class Instance {
 }
 
 /**
- * Wraps a Node module so that calls of its functions throw, and those of its objects, too. A bundle may load the module,
- * but a call could give a different result each time, so that the same seed would not give the same run.
+ * Wraps a Node module so that calls of its functions, and of its objects' functions, throw. A bundle may load the
+ * module. But a call could give another result each time, and then the same seed would not give the same run.
  */
 function withoutCalls<T extends object>(value: T, name: string): T {
   const refuse = () => {
@@ -265,7 +267,7 @@ function withoutCalls<T extends object>(value: T, name: string): T {
 
 /**
  * The signal of `AbortSignal.timeout`. It has a task only while it has a listener. Most calls are answered long before
- * their deadline, and otherwise a third of all tasks would be deadlines.
+ * their deadline, so without this rule a third of all tasks would be deadlines.
  */
 class Deadline {
   private readonly atMs: number;

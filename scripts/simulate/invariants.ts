@@ -24,8 +24,8 @@ const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
 /** Maximum size, in bytes, of a sample with its rollups, and of all other data in an object and in an item. */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /**
- * Maximum time until an expired lease is removed, ms. If a flush fails, the window keeps the expired lease until it is
- * due: up to an hour and a half after its first write.
+ * Maximum time until an expired lease is removed, ms. If a flush fails, the group-window keeps the expired lease until
+ * the window is due again: up to an hour and a half after its first write.
  */
 const LEASE_MS = 3 * HOUR_MS;
 

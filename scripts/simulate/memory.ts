@@ -69,7 +69,7 @@ export class Memory {
   failover(lagMs: number | undefined, downMs: number): Promise<void> {
     const { scheduler } = this;
     return new Promise((resolve) => {
-      // The replica has all commands until now. It lacks those from now until the primary ends.
+      // The replica has all commands until now. It lacks the commands from now until the primary ends.
       scheduler.after(0, async () => {
         const copy = lagMs === undefined ? [] : await this.copy();
         scheduler.after(lagMs ?? 0, () => {

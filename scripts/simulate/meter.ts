@@ -39,7 +39,7 @@ interface MeterOptions {
 }
 
 /**
- * Counts what AWS would bill for the full load while a sample of it is simulated. A unit that grows with the number of
+ * Counts what AWS would bill for the full load, while a sample of it is simulated. A unit that grows with the number of
  * series counts 1 / sample times. A unit that depends only on tenants, partitions and time counts once. A unit that a
  * function uses at each tick of its schedule counts as often as the deployed function is invoked.
  *
@@ -90,7 +90,8 @@ export class Meter {
     const isList = kindOf(pk) === LIST_OF_SOURCES;
     const looked = isList ? bytes / this.options.sample : bytes;
     const units = Math.max(1, Math.ceil(looked / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
-    // The archiver finds days without chunks at any load. The flusher, in contrast, makes a look-up for each window.
+    // At any load, the archiver finds the same number of days without chunks. The flusher makes a look-up for each
+    // window instead.
     const isEmptyDay = this.caller !== 'flusher' && kindOf(pk) === CHUNKS && bytes === 0;
     const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay && !isList);
     this.addForItems('warmReadUnit', units, pk, isOfLoad);

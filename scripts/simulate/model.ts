@@ -14,8 +14,8 @@ export interface Request {
 }
 
 /**
- * The effect of one request on one sample. A deletion has no value. All usual samples of a request share a list with
- * one attempt (see {@link SeriesDay.states}), because most samples are posted only once.
+ * The effect of one request on one sample. A deletion has no value. Most samples are posted only once, with their usual
+ * value. All such samples of a request share one list with one attempt (see {@link SeriesDay.states}).
  */
 interface Attempt {
   readonly value: number | 'usual' | undefined;
@@ -58,8 +58,8 @@ export interface Point {
 }
 
 /**
- * An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. It does not hold
- * samples, because a million long-lived objects would cost the garbage collector seconds.
+ * An operation that has ended. Once no copy of it can arrive any more, its attempts are reduced to their result. It
+ * holds no samples, because a million long-lived objects would cost the garbage collector seconds.
  */
 interface Pending {
   readonly dueMs: number;

@@ -148,7 +148,7 @@ class Run {
     stage.isEnding = true;
     if (stage.flaws.length > 0) return;
     await Promise.all(acting);
-    // The last posts reach memory within this time, and the archiver archives the last day.
+    // Within this time, the last posts reach memory, and the archiver archives the last day.
     world.calm();
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));

@@ -7,7 +7,7 @@ const UNHASHED_MOST = 65_536;
 /** An action that runs at a virtual time. */
 export interface Task {
   readonly atMs: number;
-  /** Decides the order of tasks of the same time. */
+  /** Decides the order of tasks that are due at the same time. */
   readonly tie: number;
   readonly run: () => unknown;
   isCancelled: boolean;

@@ -32,7 +32,7 @@ export interface Tenant {
 
 /** The stage's retention in the simulation, and the minimum retention of a tenant, ms. */
 export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
-/** In line protocol, measurement and field, joined by `_`, are the name of a series. */
+/** Name of the measurement in line protocol. The name of a series is the measurement and the field, joined by `_`. */
 const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
@@ -121,6 +121,8 @@ export class Stage {
   }
 
   /**
+   * Creates an API key for a tenant.
+   *
    * @param kept the key in use. If the tenant has too many keys because responses were lost, its other keys are revoked
    */
   async createKey(tenant: string, kept = ''): Promise<string> {

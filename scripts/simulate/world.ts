@@ -27,7 +27,7 @@ import { Seam } from './seam';
 import { storedZstd } from './stored-zstd';
 
 const root = join(__dirname, '..', '..');
-/** DynamoDB deletes expired items within two days. */
+/** Maximum time from the expiry of an item until DynamoDB deletes it, in ms. */
 const TTL_LATE_MS = 48 * HOUR_MS;
 
 /**

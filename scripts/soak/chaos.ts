@@ -104,7 +104,7 @@ const STARTS: Record<FaultKind, Start> = {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);
     faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
-    // Replacement processes start with the wrong clock, and later ones with the right one.
+    // Processes that replace the killed ones start with the wrong clock. Later ones have the right one again.
     let hits = faults.kill(victim);
     return {
       hits: () => {

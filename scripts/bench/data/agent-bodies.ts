@@ -12,11 +12,11 @@ export const SHAPES = {
 } as const;
 export type Shape = keyof typeof SHAPES;
 
-/** Measurements per host in the shape `telegraf`. */
+/** Number of measurements of a host in the shape `telegraf`. */
 const MEASUREMENTS = 12;
-/** Lines of line protocol per request. 240 lines of `telegraf` are 20 hosts. */
+/** Number of lines of line protocol in a request. 240 lines of `telegraf` are 20 hosts. */
 const LINES_A_REQUEST = { dense: 20, telegraf: 240, lone: 1_000 } as const;
-/** Minutes until values repeat. */
+/** Number of minutes after which the values repeat. */
 const MINUTES = 120;
 
 /** Request bodies as posted by the agents of many hosts. Names differ by host, values by minute. */
@@ -117,7 +117,8 @@ export class AgentBodies {
     const fields = indexes.map(
       (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
     );
-    // `host` would mark a source with many series, which gets its own groups.
+    // A source with the label `host` gets groups of its own, since it may have many series. So `lone` uses another
+    // label.
     const kind = this.shape === 'lone' ? 'device' : 'host';
     return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
   }

@@ -7,11 +7,11 @@ import { makeAgentData } from './agent-data';
 
 export type LabelledProtocol = 'remote-write' | 'otlp';
 
-/** Minutes until values repeat. */
+/** Number of minutes after which the values repeat. */
 const MINUTES = 120;
 /** Maximum number of samples per request: Prometheus' default for `max_samples_per_send`. */
 const SAMPLES_A_REQUEST = 2_000;
-/** Prometheus' send queues. A series' number modulo this is its queue. */
+/** Number of queues from which Prometheus sends. A series' number modulo this is its queue. */
 const QUEUES = 4;
 
 /** The labels of a target that Prometheus scrapes. */
@@ -140,7 +140,7 @@ export class LabelledBodies {
   }
 }
 
-/** Returns how many samples of the previous minute went into this minute's first request. */
+/** Returns how many samples of the previous minute go into this minute's first request. */
 function leftOver(minute: number): number {
   return (minute * 619) % SAMPLES_A_REQUEST;
 }

@@ -95,7 +95,7 @@ export async function writeQueryData(
     places.push(place);
     await tenant.register(place, coldFromMs);
     const leave = async (at: number) => tenant.leave(place, at, frames(place, at, at + MINUTE_MS)[0]!);
-    // One window per archived day suffices, because the mark distinguishes days, not windows.
+    // One window for each archived day is enough: a read needs the mark only to learn that the day has left memory.
     for (let at = coldFromMs; at < coldToMs; at += DAY_MS) await leave(at);
     for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
       await leave(at);

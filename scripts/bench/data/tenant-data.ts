@@ -184,7 +184,7 @@ export class TenantData {
     });
   }
 
-  /** Removes a window from memory like a flusher, so that memory is known to lack a part of the window. */
+  /** Makes a window leave memory as a flusher does, so that reads know that memory may lack a part of it. */
   async leave(place: Place, windowStart: number, frame: Frame): Promise<void> {
     const { mover, nodes } = this.tiers.hot;
     await this.append(place, windowStart, [frame]);

@@ -54,7 +54,9 @@ export class Frame {
   }
 
   /**
-   * @throws the first error while stopping; everything else is stopped nevertheless
+   * Stops everything that the run has started.
+   *
+   * @throws the first error of stopping something; everything else is stopped nevertheless
    */
   end(): Promise<void> {
     this.ending ??= this.endAll();

@@ -15,11 +15,11 @@ interface Request {
 /** A record of PutRecords. */
 export interface PutRecord {
   readonly PartitionKey: string;
-  /** In base64. */
+  /** The record's bytes in base64. */
   readonly Data: string;
 }
 
-/** Records put into the stream and not yet taken. */
+/** Records that were put into the stream and have not been taken from it. */
 export const streamed: PutRecord[] = [];
 /**
  * CPU time of this stand-in in ms, which is subtracted from measurements, and the write units that DynamoDB would bill.
@@ -45,7 +45,7 @@ export function putItem(item: Item): void {
   else items.set(pk, new Map([collection, [sk, json]]));
 }
 
-/** Defines items that exist by default. */
+/** Defines which item a look-up finds if nobody has stored one. */
 export function setDefaultItem(make: (key: Item) => Item | undefined): void {
   defaultItem = make;
 }

@@ -15,7 +15,7 @@ export class MeterLog {
   private readonly sums = new Map<string, { invocations: number; units: Units }>();
 
   constructor(path: string) {
-    // Create the file now; otherwise the first function would.
+    // Create the file now. The first function would create it only later.
     this.file = openSync(path, 'a+');
   }
 

@@ -55,6 +55,8 @@ export function choice<T extends string>(help: string, names: readonly T[], init
 }
 
 /**
+ * An option with a text.
+ *
  * @param argument placeholder such as `<dir>`
  */
 export function text(argument: string, help: string): OptionOf<string | undefined>;

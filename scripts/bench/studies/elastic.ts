@@ -28,7 +28,7 @@ const READERS = 8;
 /** Number of frames that a writer appends in each write interval: 4 MB/s. */
 const WRITTEN_FRAMES = 10;
 const WRITE_MS = 20;
-/** Duration of reads before any slot moves, in ms. */
+/** Time for which reads are measured before any slot moves, in ms. */
 const REST_MS = 700;
 
 const LOADS = ['none', 'reads', 'writes'] as const;

@@ -108,7 +108,7 @@ interface Place {
   readonly metric: number;
 }
 
-/** Returns the groups of an object in order, each with the times of its chunk. */
+/** Returns the groups of an object in order, each with the time range of its chunk. */
 function groupsOf(
   order: Order,
   sources: number,

@@ -211,7 +211,7 @@ class Minutes {
         const ingestMeter = meter();
         if (way !== 'ours') await this.paper.ingest(batch, way === 'paper expiring');
         else {
-          // Like the mapping, deliver the failed record and all after it again.
+          // Deliver the failed record and all after it again, as the event source mapping does.
           for (let left = batch; left.Records.length > 0; ) {
             const failed = new Set(
               (await ingester(left, CONTEXT)).batchItemFailures.map((item) => item.itemIdentifier),

@@ -86,7 +86,7 @@ export class PaperWay {
   }
 }
 
-/** Returns the flusher's stream for a series. A host's series and this stream share a slot. */
+/** Returns the flusher's stream for a series. The stream lies in the same hash slot as the host's series. */
 function flushStreamOf(key: string): string {
   return `flush${key.slice(key.indexOf('{'))}`;
 }

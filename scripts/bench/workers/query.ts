@@ -57,8 +57,9 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
     own.bytes += bytes;
     own.emulated.push([startMs, endMs]);
   }
-  // Two updates admit the query and count its time. Calls before the first update concern the key, calls between the
-  // two are the read, and calls after the second count usage. Updates are not held: they time out after a second.
+  // The handler updates the table twice: to admit the query, and to count its time. Calls before the first update
+  // concern the key, calls between the two are the read, and calls after the second count usage. Updates are not
+  // delayed, since they time out after a second.
   if (operation === 'UpdateItem') {
     if (own !== undefined) own.updates++;
     return;
@@ -67,7 +68,7 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
   if (own?.updates === 1) own.calls.push([startMs, performance.now()]);
 });
 
-// Patch before the handler is loaded, because its client keeps the method that it finds at that time.
+// Patch the method before the handler is loaded: the handler's client keeps the method that it finds then.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking;

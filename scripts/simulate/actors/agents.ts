@@ -51,7 +51,7 @@ const fallSilent: Actor = {
     host.state = 'silent';
     await stage.rest(random.integer(10 * MINUTE_MS, 30 * 60 * MINUTE_MS));
     if (host.state !== 'silent') return;
-    // Half of the agents have kept the samples that they could not post, and post them now.
+    // Half of the agents have kept the samples that they could not post, for up to 15 hours, and post them now.
     const keptS = random.chance(0.5) ? 15 * 3600 : 0;
     host.postedS = Math.max(host.postedS, lastMinuteS(stage) - keptS);
     host.state = 'posting';

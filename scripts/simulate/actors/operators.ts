@@ -5,7 +5,7 @@ import type { Sample } from '../model';
 import type { Actor } from './actor';
 import { latePost } from './late-post';
 
-/** After each check by `ops scale`, functions expect slots to move for this time, ms (ops/scale.ts). */
+/** Time for which functions expect slots to move after each look of `ops scale`, ms (ops/scale.ts). */
 const SCALING_MS = 15 * MINUTE_MS;
 
 const purge: Actor = {

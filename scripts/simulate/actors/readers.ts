@@ -10,7 +10,7 @@ import type { Actor } from './actor';
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
 /** Share of the reads that begin with the oldest minute that a tenant may read. */
 const OLDEST_SHARE = 0.15;
-/** Maximum span for which the API returns samples as stored, in s. It aggregates longer spans. */
+/** Maximum span for which the API returns samples as stored, in s. For longer spans it aggregates them. */
 const MOST_SPAN_S = 20 * 3600;
 
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
