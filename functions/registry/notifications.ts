@@ -29,13 +29,14 @@ export const notificationHandlers: RouteHandlers = {
     if (addToDefaultNotificationGroup)
       await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
         ...group,
-        // Use a set: after a lost response of the table, the retry makes the same change again.
+        // A set, since a retry may add the same id again: the response of the table to the first attempt may have been
+        // lost.
         childChannelIds: [...new Set([...(group.childChannelIds ?? []), channel.id])],
       }));
     return reply(200, channelView(channel));
   },
 
-  // Replacing a suspended channel resumes sending, since its new settings probably fix it.
+  // Resume a suspended channel when it is replaced: its new settings probably fix the problem.
   'PUT /api/v0/channels/{channelId}': async ({ tenant, path: { channelId }, body }) => {
     const { addToDefaultNotificationGroup: _, ...spec } = body;
     checkChannel(spec);

@@ -52,8 +52,8 @@ export interface AdvanceOptions {
 }
 
 /**
- * A tick older than this, in ms, is completed even if its reads fail. Its rules then record their errors, and
- * the rule group's other rules proceed.
+ * Age of a tick after which it is completed even if its reads fail, ms. Its rules then record their errors, and the
+ * other rules of the rule group go on.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Maximum number of samples that one tick of a rule group may write. */
@@ -67,6 +67,8 @@ export interface RuleGroupPlan extends DueTicks {
 }
 
 /**
+ * Plans which ticks of a rule group to evaluate.
+ *
  * @param state state after the rule group's last evaluated tick; undefined for a new rule group
  */
 export function planRuleGroup(
@@ -90,11 +92,11 @@ export function expectReads(
 }
 
 /**
- * Evaluates the ticks of a plan, oldest first. Rules see results of earlier rules and earlier ticks, although
- * the stream does not have them yet.
+ * Evaluates the ticks of a plan, oldest first. Rules see the results of earlier rules and earlier ticks, although the
+ * stream does not have them yet.
  *
- * A tick whose samples cannot be read is deferred: only the errors are stored, and the tick stays due. A short
- * outage of a store therefore leaves no gap.
+ * A tick whose samples cannot be read is put off: only the errors are stored, and the tick stays due. So a short outage
+ * of a store leaves no gap.
  *
  * @param state state after the rule group's last evaluated tick; undefined for a new rule group
  */
@@ -125,7 +127,7 @@ export async function advanceRuleGroup(
       for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  // A new rule group's first tick is never deferred, so either a tick was evaluated or a state exists.
+  // The first tick of a new rule group is never put off. So either a tick was evaluated, or there is a state.
   const tickMs = done > 0 ? ticks[done - 1]! : state!.tickMs;
   const isComplete = done === ticks.length;
   const mayNotify = [...rules, ...carried.removed].some(
@@ -143,8 +145,8 @@ export async function advanceRuleGroup(
     return { ...rule, told: transitions.told };
   };
   const kept = rules.map((rule) => told(rule, false));
-  // The series of removed rules have ended already. The rules stay in the state until the newest tick
-  // notifies receivers.
+  // The series of removed rules have ended already. The rules stay in the state until the newest tick, which notifies
+  // receivers.
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);
@@ -177,7 +179,7 @@ function withErrorOf(rule: StoredRule, { lastError, durationMs }: StoredRule): S
 interface Tick {
   readonly tickMs: number;
   readonly queryOffsetMs: number;
-  /** Results of the ticks evaluated before. */
+  /** The samples that were written when earlier ticks were evaluated. */
   readonly written: SampleStore;
 }
 
@@ -230,10 +232,10 @@ async function evaluateTick(
 }
 
 /**
- * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker to each,
- * which creates the series in advance. A reader may not see a new series until a second after its first samples, but it
- * sees the stale marker at a series' end immediately. Without the series created in advance, the reader could miss a
- * short alert entirely.
+ * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker to each of
+ * them, which creates the series in advance. Why: a reader may learn of a new series only a second after its first
+ * samples, but sees at once the stale marker that ends it. If a short alert created its series only when it fires, the
+ * reader could miss the alert entirely.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>

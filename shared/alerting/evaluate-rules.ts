@@ -41,7 +41,7 @@ export interface RuleInputs extends SampleInputs {
   readonly stage: RuntimeSettings;
 }
 
-/** Evaluates the due ticks of rule groups. All are loaded first, so that the rule groups of a tenant share reads. */
+/** Evaluates the due ticks of rule groups. Loads all rule groups first, so that those of a tenant share reads. */
 export async function evaluateRules(
   inputs: RuleInputs,
   request: EvaluationRequest,
@@ -148,8 +148,7 @@ function batchesOf(
   notifications: readonly Notification[],
 ): NotificationBatch[] {
   const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
-  // Changes and repeated notifications go into separate batches, so the last batch of each kind may be only partly
-  // filled.
+  // Changes and repeated notifications go into separate batches. The last batch of each kind may be only partly full.
   const size = batchSize(notifications.length, 2);
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
     slicesOf(all, size).map((slice) => ({ ...about, notifications: slice })),

@@ -55,12 +55,9 @@ export interface EvaluatorDependencies {
 
 /** Time after which a run starts no task, in ms. Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
-/**
- * Time after which a run no longer waits for evaluations, in ms. The remaining time is for committing the
- * responses.
- */
+/** Time after which a run no longer waits for evaluations, ms. In the remaining time it commits the results. */
 const WAIT_MS = 54_000;
-/** Time after a run's start, in ms, from which the next run may begin even if this run was killed. */
+/** Time after a run's start from which the next run may begin, even if this run was killed, ms. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
 /** Number of parallel invocations of the query function. */
@@ -70,7 +67,7 @@ const MAX_RULES = 100;
 /** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a batch. */
 const BATCH_RULES = 500;
 /**
- * Minimum age of an index entry without a task before it is dropped, in ms. A request may still be about to
+ * Minimum age of an entry of the index that has no task before the entry is dropped, ms. A request may be about to
  * store the task.
  */
 const FORGET_MS = 120_000;
@@ -119,7 +116,7 @@ export async function runEvaluator(
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
-    // URLs that hang must not delay other alerts.
+    // URLs that do not answer must not delay other alerts.
     await Promise.all([
       evaluate(external),
       // Send even if no task is due: reports of checks create batches that belong to no task.
@@ -187,7 +184,7 @@ class Pass {
     private readonly dependencies: EvaluatorDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
-    /** All tenants with tasks, including those without a task in this pass. */
+    /** All tenants with tasks, even those whose tasks are not evaluated in this pass. */
     private readonly tenants: readonly Id[],
   ) {}
 

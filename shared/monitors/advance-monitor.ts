@@ -40,7 +40,9 @@ export type FoundMonitor = { readonly tenant: Tenant } & (
 export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly tickMs: number };
 
 /**
- * @returns undefined when neither the monitor nor its state exists
+ * Finds a monitor and its state.
+ *
+ * @returns undefined when neither exists
  */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
@@ -57,8 +59,7 @@ export async function findMonitor(
 }
 
 /**
- * Returns the newest due tick. Its evaluation judges the newest samples; earlier samples are never judged, as
- * in Mackerel.
+ * Returns the newest due tick. As in Mackerel, only the newest samples are judged, so older ticks are never evaluated.
  */
 export function newestTick(
   { monitor, state }: Extract<FoundMonitor, { monitor: Monitor }>,

@@ -38,7 +38,7 @@ export interface CheckState {
   readonly hostId: string;
   readonly name: string;
   readonly memo: string;
-  /** Absent until the check was first reported. */
+  /** The last report; absent until the check was first reported. */
   readonly last?: Pick<CheckReport, 'status' | 'message' | 'occurredAt'>;
   readonly track?: Track;
 }
@@ -63,7 +63,9 @@ export interface ReportContext {
   readonly isDown: boolean;
 }
 
-/** Maximum difference between a report's time and now, past or future, in ms. Other reports are ignored. */
+/**
+ * Maximum difference between a report's time and now, past or future, ms. A report with a larger difference is ignored.
+ */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 export interface AdvancedCheck {
@@ -96,7 +98,7 @@ export function advanceCheck(
     isDown,
     opensAfterDowntime: false,
   };
-  // Attempts count as consecutive only if the reports are no further apart than this.
+  // Reports count as consecutive attempts only if they are no further apart than this.
   const isContinued = before?.alert !== undefined || sampleMs - (before?.sampleMs ?? sampleMs) <= MAX_AGE_MS;
   const known = isContinued ? before : undefined;
   const { track, transition } = advanceTrack(check.id, known, { status, message, sampleMs }, rules);

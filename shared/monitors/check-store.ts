@@ -54,6 +54,8 @@ export class CheckStore {
   }
 
   /**
+   * Applies a report to its check.
+   *
    * @returns the event of the check's alert; undefined if there is none
    */
   report(
@@ -111,7 +113,10 @@ export class CheckStore {
     return events.flat();
   }
 
-  /** Sets a host's checks to those that its agent lists. Unlisted checks are kept only while their alerts are open. */
+  /**
+   * Makes the checks that an agent lists the checks of its host. A check that is not listed stays only while its alert
+   * is open.
+   */
   async setListed(
     { id }: Owner,
     hostId: string,

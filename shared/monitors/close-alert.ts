@@ -49,7 +49,7 @@ export async function closeAlert(
 }
 
 /**
- * Closes the alert of a monitor. The close gets its own tick, one ms after the last tick, so that an evaluation that
+ * Closes the alert of a monitor. The close takes a tick of its own, one ms after the last tick. So an evaluation that
  * began before the close cannot be committed.
  */
 async function closeOfMonitor(

@@ -3,7 +3,7 @@ import { unixSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
 import { WEEKDAYS } from './weekdays';
 
-/** Recurrences of Mackerel's downtimes, during which matching alerts are not opened. */
+/** How downtimes may recur, as in Mackerel. During a downtime, no alert that matches it is opened. */
 const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 
 const MAX_DURATION_MINUTES = 366 * 24 * 60;

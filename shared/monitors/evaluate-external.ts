@@ -50,7 +50,7 @@ export async function evaluateExternal(
         const results = await stores.probe(slice.map(({ monitor }) => requestOf(monitor)));
         for (const [i, each] of slice.entries()) probes.set(each, results[i]!);
       } catch (error) {
-        // A failed invocation says nothing about the URLs.
+        // If the invocation of the prober fails, nothing is known about the URLs.
         log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });
       }
     }),
@@ -75,13 +75,13 @@ async function findDue(
   if (found === undefined) return { outcome: 'gone' };
   const { tenant, monitor, state } = found;
   if (monitor === undefined) return removeMonitor(tenant, state, NOTHING, nowMs);
-  // Requests do not depend on samples, so the lag is 0.
+  // The result of a request does not depend on samples, so the lag is 0.
   const tickMs = newestTick(found, { nowMs, lagMs: 0 }, 0);
   if (tickMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
   return { tenant, monitor, state, tickMs, view: await viewFor(tenant) };
 }
 
-/** Alerts of external URLs concern no host or service. */
+/** The data that monitors of external URLs share: none, because their alerts concern no host or service. */
 const NOTHING: AlertingView = {
   hosts: new Map(),
   services: [],

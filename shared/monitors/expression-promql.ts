@@ -7,11 +7,11 @@ export type HostsOfRole = (roleFullname: string) => readonly string[];
 /**
  * Compiles an expression to PromQL.
  *
- * Most PromQL functions drop a series' name, which is the only thing that distinguishes the metrics of one host. So
- * metrics selected by a wildcard keep their name in the label `metric`, and each part of a group gets a distinguishing
- * label, `line1` in an innermost group.
+ * Most functions of PromQL drop the name of a series. But the names alone distinguish the metrics of one host. So
+ * metrics that a wildcard selects keep their name in the label `metric`, and each part of a group gets a label of its
+ * own, `line1` in an innermost group.
  *
- * `roleSlots` reads the hosts that are in the role now, because former members are not recorded.
+ * `roleSlots` reads the hosts that are in the role now, because nobody records former members.
  *
  * @throws {ExpressionError} when the PromQL would be too long
  */
@@ -68,7 +68,7 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
     case 'host':
       return metricsOf(`host=${quote(first)}`, second, 'one', context);
     case 'service':
-      // Reads add the label `service` to series of hosts, so exclude these series with `host=""`.
+      // Reads add the label `service` to the series of hosts. Exclude these series with `host=""`.
       return metricsOf(`host="",service=${quote(first)}`, second, 'one', context);
     case 'role':
     case 'roleSlots': {

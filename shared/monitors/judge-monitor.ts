@@ -192,7 +192,7 @@ function judge(
   if (found !== undefined) judgements.set(hostId, found);
 }
 
-/** Returns whether a series has recent samples, but too few of them for its average. */
+/** Whether a series has recent samples, but too few for its average. */
 function isSparse(samples: JudgedSamples, duration: number, nowMs: number): boolean {
   return (
     duration > 1 &&
@@ -272,7 +272,7 @@ async function judgeQuery(
   const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
   // The empty key stands for a query that returns nothing.
   if (found.length === 0) return new Map([['', NO_VALUE]]);
-  // A series that ended keeps its alert. If a user closed the alert, the series is forgotten.
+  // A series that has ended keeps its open alert. If a user has closed the alert, the monitor forgets the series.
   const judgements = new Map<string, Judgement>(
     tracks.map(({ key, alert }) => [key, alert === undefined ? { status: 'OK' } : NO_VALUE]),
   );
@@ -305,7 +305,7 @@ async function judgeConnectivity(
     hosts.length === 0 ? [] : (await readHosts(inputs, names, EVERY_HOST, GONE_MS)).keys(),
   );
   const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
-  // Hosts without these metrics may be posting others.
+  // Hosts that post none of these metrics may still post others.
   const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
   const missingIds = missing.map(({ id }) => id);
   for (const part of slicesOf(missingIds, MAX_NAMED_HOSTS))

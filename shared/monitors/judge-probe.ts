@@ -59,9 +59,7 @@ export function judgesResponseTimes({
   return responseTimeWarning != null || responseTimeCritical != null;
 }
 
-/**
- * @returns the average response time; undefined if response times are not judged, or there are too few
- */
+/** Returns the average response time, in ms; undefined if response times are not judged, or if there are too few. */
 function averageOf(times: readonly number[], monitor: MonitorOf<'external'>): number | undefined {
   const count = monitor.responseTimeDuration ?? 1;
   if (!judgesResponseTimes(monitor) || times.length < count) return undefined;

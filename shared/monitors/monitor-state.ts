@@ -9,8 +9,8 @@ export interface MonitorState {
   /** Unix time of the last evaluation, in ms. A manual close adds one ms. */
   readonly tickMs: number;
   /**
-   * The monitor at that time. It is kept because, after the monitor was removed, the notifications that its alerts have
-   * ended still describe it.
+   * The monitor as it was then. Even after the monitor was removed, this copy is needed to notify channels that its
+   * alerts have ended.
    */
   readonly monitor: Monitor;
   readonly tracks: readonly Track[];

@@ -4,8 +4,8 @@ import { compareBytes } from '../promql/vectors';
 import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
 
 /**
- * Schemas of Mackerel's monitors. A monitor is returned as it was posted, without omitted fields, so that
- * `mkr monitors diff` finds no difference. {@link DEFAULTS} are applied on evaluation only.
+ * Schemas of Mackerel's monitors. A monitor is returned as it was posted: fields that were left out stay absent, so
+ * that `mkr monitors diff` finds no difference. {@link DEFAULTS} apply only when a monitor is evaluated.
  *
  * @see https://mackerel.io/api-docs/entry/monitors
  */

@@ -23,7 +23,9 @@ export interface TargetStores {
   readonly externalUrl: string;
 }
 
-/** Address of the list of alerts, which is the first target of every batch. The channels wait for it. */
+/**
+ * Address of the list of alerts, which is the first target of every batch. The channels wait until it has the batch.
+ */
 const RECORD = 'record';
 
 /**
@@ -57,7 +59,9 @@ export async function targetsOf(
 }
 
 /**
- * @returns undefined for a channel without delivery: suspended, of a stored-only type, or not for alerts
+ * Returns how to deliver events to a channel.
+ *
+ * @returns undefined for a channel that gets nothing: it is suspended, of a type that is only stored, or not for alerts
  */
 function deliveryTo(
   channel: Channel,

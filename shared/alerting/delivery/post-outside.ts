@@ -28,7 +28,10 @@ export interface OutsideRequest {
 
 /** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum number of bytes read from a response's body. The body is read only to end the connection cleanly. */
+/**
+ * Maximum number of bytes of a response's body that are read. The content does not matter: the body is read so that the
+ * connection ends cleanly.
+ */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /**

@@ -15,7 +15,7 @@ export interface Receiver {
   readonly authorization?: string;
 }
 
-/** Which alerts a channel receives, and how often they are repeated. */
+/** Which alerts a channel receives, and how often it is notified again of an alert that keeps firing. */
 interface ChannelOptions {
   /**
    * Matchers that an alert's labels must all satisfy, such as `severity="page"`.
@@ -55,7 +55,7 @@ export class ReceiverStore {
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    // The stored document may lack some kinds of receivers. Use empty lists for them.
+    // A stored document may lack some kinds of receivers. Take empty lists for them.
     return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 

@@ -22,8 +22,9 @@ export interface Target {
   /** Identifies the target within its tenant. */
   readonly address: string;
   /**
-   * Batches with the same target and queue are sent in order. If the queue is the id of the batch's monitor, the
-   * batch's next targets and all later batches of the monitor wait for this target, for ten minutes at most.
+   * Name of a queue of the target. Batches with the same target and queue are sent in order. If the queue is the id of
+   * the batch's monitor, the batch's next targets and all later batches of the monitor wait for this target, for ten
+   * minutes at most.
    */
   readonly queue: string;
   /** How many of the batch's notifications the target receives. */
@@ -54,8 +55,8 @@ export interface SendDependencies {
   readonly externalUrl: string;
   readonly now: () => number;
   /**
-   * For each tenant and alert key, when this process last reported the alert to all of the tenant's Alertmanagers, in
-   * ms. A cache.
+   * When this process last reported an alert to all of the tenant's Alertmanagers, in ms, by tenant and by the alert's
+   * key. A cache.
    */
   readonly told: Map<Id, Map<string, number>>;
 }
@@ -81,7 +82,7 @@ const MAX_WAITING = 1_000;
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
 /**
- * Age of a batch of events from which its channels no longer wait for the list of alerts, in ms. An alert that the list
+ * Age of a batch of events after which its channels no longer wait for the list of alerts, ms. An alert that the list
  * lacks is better than an alert of which nobody hears.
  */
 const MAX_LIST_WAIT_MS = 600_000;
@@ -91,15 +92,14 @@ export const MAX_ATTEMPTS = 36;
 const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
 const FIRST_WAIT_MS = 30_000;
 /**
- * Maximum wait between attempts, in ms. When a receiver works again, new alerts wait for this long at most, because
- * they queue behind the batch that failed.
+ * Maximum wait between two attempts, ms. New alerts wait behind a batch that failed. So when its receiver works again,
+ * they wait for at most this time.
  */
 const LONGEST_WAIT_MS = 600_000;
 /**
- * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, the evaluator
- * resends alerts about once a minute. Without this limit, runs with groups of half a minute would send up to
- * three times a minute. The limit is a little under a minute, because the sends of two runs may be slightly
- * less than a minute apart.
+ * Minimum time between two reports of an alert to an Alertmanager, ms. Like Prometheus, the evaluator reports alerts
+ * again about once a minute. Without this limit, runs with groups of half a minute would report them up to three times
+ * a minute. It is a little less than a minute, because two runs may send slightly less than a minute apart.
  */
 const RESEND_MS = 55_000;
 
@@ -123,7 +123,7 @@ export async function sendAll(
   hasTime: () => boolean,
 ): Promise<SendReport> {
   const outbox = await dependencies.store.outbox();
-  // A tenant with waiting batches may have removed its rules in the meantime.
+  // A tenant with waiting batches may have no rules any more.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch, unreadable } of outbox)
     if (unreadable === undefined || !all.has(id)) all.set(id, { id, name: batch.tenant });
@@ -144,7 +144,7 @@ export async function sendAll(
     }
   });
   const { settled, ...counts } = report;
-  // Count batches without an attempt, too. There may have been no time to send them.
+  // Count batches that nobody has tried to send, too: there may have been no time for them.
   const oldest = outbox.find(({ key, batch }) => !settled.has(key) && !isRepeated(batch));
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }
@@ -299,7 +299,7 @@ function isLater(dueMs: number, nowMs: number): boolean {
 async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
   const { batch, key, damaged = 0 } = item;
   const entries = isEventBatch(batch) ? batch.events : batch.notifications;
-  // An unreadable batch counts as one notification.
+  // A batch that cannot be read counts as one notification.
   const notifications = Math.max(1, entries.length + damaged);
   report.dropped += notifications;
   report.settled.add(key);
@@ -313,7 +313,10 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   await store.giveUp(item);
 }
 
-/** Returns the targets of a batch, or one that fails in their place if they could not be determined. */
+/**
+ * Returns the targets of a batch. If they cannot be determined, returns one target in their place, whose delivery
+ * fails.
+ */
 async function targetsOf(
   dependencies: SendDependencies,
   tenant: Pick<Tenant, 'id' | 'name'>,

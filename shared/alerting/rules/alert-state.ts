@@ -68,8 +68,8 @@ export function advanceAlerts(
 }
 
 /**
- * Returns an alert whose times are not after a tick. A tick of an evaluator whose clock was wrong may lie in the future.
- * The alert must not wait for that time, nor be kept or reported until then.
+ * Returns an alert whose times are not later than a tick. If an evaluator's clock was wrong, its tick may have been in
+ * the future. The alert must neither wait until that time, nor be kept or reported until then.
  */
 function notAfter(alert: Alert, tickMs: number): Alert {
   const { activeAtMs, resolvedAtMs, keepFiringSinceMs } = alert;
@@ -82,7 +82,7 @@ function notAfter(alert: Alert, tickMs: number): Alert {
   };
 }
 
-/** Returns an alert whose element is present. */
+/** Returns the next state of an alert whose element is present. */
 function withElement(
   { keepFiringSinceMs: _, ...alert }: Alert,
   { value, annotations }: FoundAlert,
@@ -98,7 +98,7 @@ function withElement(
   return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? tickMs };
 }
 
-/** Returns an alert whose element is absent; undefined when the alert is to be forgotten. */
+/** Returns the next state of an alert whose element is absent; undefined if the alert is to be forgotten. */
 function withoutElement(
   alert: Alert,
   tickMs: number,

@@ -79,11 +79,11 @@ const MAX_BACKTEST_SAMPLES = 10_000_000;
 const PART_MS = DAY_MS / 12;
 
 /**
- * Evaluates rule groups over history as if they had been created at the start of the range, with nothing
+ * Evaluates rule groups over history, as if they had been created at the start of the range and no alert had been
  * pending.
  *
- * Rules see the results of this backtest instead of samples stored under the same names since the start of
- * the range. A rule group that was evaluated before therefore yields the same results again.
+ * Rules see the results of this backtest. They do not see samples that are stored under the same names from the start
+ * of the range on. So a rule group that was evaluated before gives the same results again.
  *
  * @throws {BacktestLimitError} for too many ticks, alerts or samples
  */

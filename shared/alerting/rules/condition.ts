@@ -8,7 +8,7 @@ export type Condition =
   /** Missing series, as in `absent(up{job="api"})`. */
   | { readonly kind: 'absence'; readonly query: string };
 
-/** For each comparison, the equivalent one after its sides are swapped. */
+/** For each comparison, the one that means the same when its sides are swapped. */
 const MIRRORED: Readonly<Record<string, string>> = { '>': '<', '<': '>', '>=': '<=', '<=': '>=' };
 
 /**

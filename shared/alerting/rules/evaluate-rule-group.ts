@@ -17,7 +17,7 @@ export interface RuleState {
 
 export const NEW_RULE_STATE: RuleState = { alerts: [], series: [] };
 
-/** A sample that a rule writes. Its value is a number, or a stale marker's bits, which end a series. */
+/** A sample that a rule writes. Its value is a number, or the bits of a stale marker, which ends a series. */
 export interface WrittenSample {
   readonly labels: Labels;
   readonly value: number | bigint;
@@ -29,7 +29,7 @@ export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => 
 /**
  * Evaluates the rules of a rule group in one tick, in order.
  *
- * A rule that fails keeps its state and writes nothing, not even stale markers, because nothing is known
+ * A rule that fails keeps its state and writes nothing. It does not even write stale markers: it has learnt nothing
  * about its series.
  *
  * @param states state of each rule after the previous tick

@@ -69,7 +69,7 @@ export function selectorsOf(ruleGroups: readonly RuleGroup[]): Set<string> {
     rules
       .flatMap(({ parsed }) => selectorsIn(parsed))
       .filter(({ name }) => name === undefined || !recorded.has(name))
-      // Without its offset, a selector can be looked up among series.
+      // Leave out the offset of a selector, since series are looked up without one.
       .map(({ kind, start, end, matchers, name }) =>
         printPromql({ kind, start, end, matchers, ...(name !== undefined && { name }) }),
       ),

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { parseDurationMs } from '../../promql/numbers';
 
-/** Number of characters and entries that may be read per character of the text, in addition to {@link LEAST_READ}. */
+/** Number of characters and entries that may be read for each character of the text. {@link LEAST_READ} is added. */
 const READS = 4;
 /** Number of characters and entries that may be read from any text, however short. */
 const LEAST_READ = 1_000_000;
@@ -59,8 +59,8 @@ export class YamlReader {
     private readonly ignoresUnknownFields = false,
   ) {
     this.left = LEAST_READ + READS * text.length;
-    // Read values from the text of scalars, so that `expr: 1` is the text "1". The library compares each key
-    // with all others, so duplicate keys are found in `anyMapping`.
+    // Take values from the text of scalars, so that `expr: 1` is the text "1". Look for duplicate keys in `anyMapping`
+    // instead: the library would compare each key with all others.
     const options = { lineCounter: this.lines, merge: true, stringKeys: true, uniqueKeys: false };
     const [document] = parseAllDocuments(text, options);
     this.contents = (document?.contents as Node | null | undefined) ?? undefined;

@@ -27,9 +27,9 @@ export interface DueTicks {
 }
 
 /**
- * Plans which ticks of a rule group to evaluate. A tick is due once it has begun and the samples it reads have reached the
- * tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks that would read a
- * quiet period are skipped and never evaluated later; alerts keep their state during the period.
+ * Plans which ticks of a rule group to evaluate. A tick is due once it has begun and the samples that it reads have
+ * reached the tiers. So if the pipeline lags, ticks wait, and series do not look absent. Ticks that would read a quiet
+ * period are skipped and never evaluated; alerts keep their state meanwhile.
  *
  * @param doneMs the newest completed tick; undefined for a new rule group, which starts with the newest tick
  */
@@ -48,7 +48,7 @@ export function dueTicks(
     return { ticks: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;
-  // If the interval exceeds the bound, the newest tick is still evaluated.
+  // If the interval is longer than the maximum age, the newest tick is still evaluated.
   const fromMs = Math.min(Math.max(firstMs, oldestMs), Math.max(firstMs, newestMs));
   const count = Math.max(0, (newestMs - fromMs) / intervalMs + 1);
   return {

@@ -48,8 +48,8 @@ export interface Delivery {
   /** Addresses of the receivers that have accepted or finally rejected the batch. */
   readonly taken: readonly string[];
   /**
-   * The reasons for which receivers finally rejected the batch. A dead letter also has the last failure of every
-   * receiver that neither accepted nor rejected the batch.
+   * Why receivers finally rejected the batch. A dead letter also has the last failure of each receiver that neither
+   * accepted nor rejected it.
    */
   readonly refused: readonly string[];
 }
@@ -83,9 +83,9 @@ const MAX_BATCHES = 99;
 const MAX_BATCH = 200;
 
 /**
- * Returns how many of a commit's notifications go into a batch.
+ * Returns the number of notifications that go into one batch of a commit.
  *
- * @param kinds number of kinds of batches; the last batch of each may be partly filled
+ * @param kinds number of kinds of batches; the last batch of each may be partly full
  */
 export function batchSize(notifications: number, kinds: number): number {
   return Math.max(MAX_BATCH, Math.ceil(notifications / (MAX_BATCHES - kinds + 1)));
@@ -110,7 +110,9 @@ export class EvaluatorStore {
   ) {}
 
   /**
-   * @returns false, writing nothing, when another writer came first, either an evaluator or a request that closed an
+   * Commits a tick.
+   *
+   * @returns false, writing nothing, when another writer came first: another evaluator, or a request that closed an
    *   alert
    */
   async commit(tick: TickCommit): Promise<boolean> {
@@ -292,7 +294,10 @@ function areLabels(labels: unknown): boolean {
   return Array.isArray(labels) && labels.every(isPair);
 }
 
-/** A delivery that cannot be read counts as not begun. So the batch is sent again, which receivers must bear. */
+/**
+ * Decodes the progress of a delivery. A delivery that cannot be decoded counts as not begun, so the batch is sent
+ * again, which receivers must bear.
+ */
 function deliveryIn(text: string | undefined): Delivery {
   try {
     const { attempts, dueMs, taken, refused } = JSON.parse(text!) as Delivery;

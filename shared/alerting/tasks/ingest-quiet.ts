@@ -13,18 +13,21 @@ export interface QuietPeriod {
   readonly usual: number;
 }
 
-/** Share of the usual below which a tenant does not count as posting, and below which a minute is quiet. */
+/**
+ * A tenant that posts less than this share of its usual samples does not count as posting. A minute in which less than
+ * this share of the usual tenants post is quiet.
+ */
 const QUIET_SHARE = 0.1;
-/** Consecutive quiet minutes that start a period. A single quiet minute may be jitter. */
+/** Number of consecutive quiet minutes that start a period. A single one may be jitter. */
 const QUIET_MINUTES = 2;
 /** Number of minutes that determine the usual number of tenants. */
 const USUAL_MINUTES = 20;
 /**
- * Minimum number of these minutes in which a tenant must have posted. A stage whose tenants normally post rarely is
- * therefore never quiet.
+ * Minimum number of these minutes in which a tenant must have posted to count. So a stage whose tenants normally post
+ * rarely is never quiet.
  */
 const LEAST_ACTIVE = 16;
-/** Number of tenants whose posts tell whether samples still reach the stage. */
+/** Maximum number of tenants whose posts are checked, to tell whether samples still reach the stage. */
 const HEARD_TENANTS = 20;
 /**
  * Minimum usual number of tenants. The posts of a single tenant do not tell an outage from the death of its only host,
@@ -94,7 +97,7 @@ export function ingestQuiet(
   const at = (minute: number) => posting.get(minute) ?? 0;
   const usual = usualOf(posting, nowMs);
   if (last !== undefined && last.toMs === undefined) {
-    // A lower number that has lasted for the whole time is the usual one now.
+    // A lower number of tenants that has lasted for the whole time is the usual one now.
     const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
     const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
     return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };

@@ -85,7 +85,7 @@ export interface Transitions {
 /**
  * Compares the last notifications to receivers with the current state, and returns the notifications that they need. An
  * alert that fired and ended in between is not reported. A change during a silence is reported after the silence has
- * ended, if the alert is still in the new state.
+ * ended, if it still holds.
  *
  * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed
@@ -143,8 +143,8 @@ export function transitionsOf(
 }
 
 /**
- * Returns the repeat intervals that are due. An interval is due if one of its multiples, counted from the tick in which
- * the alert fired, lies between the two ticks (the first excluded, the second included).
+ * Returns the repeat intervals that are due. The multiples of an interval are counted from the tick in which the alert
+ * fired. The interval is due if one of them lies between the two ticks (the first excluded, the second included).
  */
 function dueRepeats(
   intervalsMs: readonly number[],

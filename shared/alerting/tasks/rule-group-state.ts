@@ -28,7 +28,7 @@ export interface RuleGroupState {
 }
 
 /**
- * Returns a rule's identity. A rule that has the same identity in the next version of its rule group keeps its
+ * Returns a rule's identity. When a rule group is replaced, a rule that has the same identity as before keeps its
  * alerts and series.
  */
 function ruleIdentity(rule: Rule): string {

@@ -20,12 +20,11 @@ export interface IndexedTask {
 }
 
 /**
- * The index has the rule groups and monitors of all tenants, which the evaluator evaluates.
+ * The index of the rule groups and monitors of all tenants. The evaluator goes through it.
  *
  *     pk group-index   sk tenant#task   tenant: name   rules   interval: ms   changed: ms   kind
  *
- * A task enters the index before it is stored. It leaves the index after the evaluator has ended its series
- * and alerts.
+ * A task enters the index before it is stored. It leaves the index after the evaluator has ended its series and alerts.
  */
 export class TaskIndex {
   constructor(
