@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { runEvaluator } from '../../shared/alerting/evaluator';
+import { runTasks } from '../../shared/alerting/run-tasks';
 import type { RunReport } from '../../shared/alerting/tasks/evaluation';
 import { evaluatorDependencies } from '../../shared/compose/evaluator';
 import { randomId } from '../../shared/model/random-id';
@@ -26,7 +26,7 @@ export const handler = withMetrics('evaluator', handle);
 
 async function handle(event: unknown): Promise<RunReport> {
   const { atMs } = parseEvent(eventSchema, event ?? {});
-  const report = await runEvaluator(dependencies, randomId(), atMs);
+  const report = await runTasks(dependencies, randomId(), atMs);
   if (report.skipped > 0)
     log.error('evaluations of rules were skipped: their ticks were too old to catch up', { ...report });
   const isOverdue = report.outboxAgeMs > MAX_OUTBOX_MS;

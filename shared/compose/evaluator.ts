@@ -5,7 +5,7 @@ import { postOutside } from '../alerting/delivery/post-outside';
 import { publishToTopic } from '../alerting/delivery/publish-topic';
 import { ReceiverStore } from '../alerting/delivery/receivers';
 import { type SendDependencies, sendAll } from '../alerting/delivery/send';
-import type { EvaluatorDependencies } from '../alerting/evaluator';
+import type { TaskRunDependencies } from '../alerting/run-tasks';
 import type { EvaluationResponse } from '../alerting/tasks/evaluation';
 import { EvaluatorStore } from '../alerting/tasks/evaluator-store';
 import { quietOf } from '../alerting/tasks/ingest-quiet';
@@ -25,6 +25,7 @@ import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';
 import { NotificationGroups } from '../monitors/notification-groups';
 import type { Probe } from '../monitors/probe';
+import { suspendChannels } from '../monitors/suspend-channels';
 import { type TargetStores, targetsOf } from '../monitors/targets';
 import { CANARY_TENANT } from '../operations/canary-key';
 import { WORKING } from '../platform/call-time';
@@ -40,7 +41,7 @@ import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
 /** Builds the evaluator's stores and clients from its environment variables. */
-export function evaluatorDependencies(): EvaluatorDependencies {
+export function evaluatorDependencies(): TaskRunDependencies {
   const stage = settings();
   const table = metaTable();
   const lambda = new LambdaClient();
@@ -78,14 +79,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     now: Date.now,
     told: new Map(),
     eventTargets: (tenant, batch) => targetsOf(targets, tenant, batch as AlertBatch),
-    gaveUp: async (tenantId, addresses) => {
-      const suspendedAt = Math.floor(Date.now() / 1000);
-      for (const id of addresses)
-        await channels.change(tenantId, id, (channel) => ({
-          ...channel,
-          suspendedAt: channel.suspendedAt ?? suspendedAt,
-        }));
-    },
+    gaveUp: (tenantId, addresses) => suspendChannels(channels, tenantId, addresses, Date.now()),
   };
   const tenants = new Tenants(table);
   const external: Omit<ExternalStores, 'probe'> = {

@@ -17,7 +17,7 @@ export type MeasuredRules = z.output<typeof measuredRulesSchema>;
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
 /**
- * Number of rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for a
+ * Number of rules in a full invocation of the query function: MAX_RULES in alerting/run-tasks.ts. An invocation for a
  * tenant with more rules evaluates up to 500.
  */
 const RULES_OF_INVOCATION = 100;

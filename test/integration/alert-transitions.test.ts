@@ -2,7 +2,7 @@ import { Random } from '../../scripts/faults/random';
 import { DeliveryError } from '../../shared/alerting/delivery/post-outside';
 import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { sendAll } from '../../shared/alerting/delivery/send';
-import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
+import { runTasks, type TaskRunDependencies } from '../../shared/alerting/run-tasks';
 import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
 import { TaskIndex } from '../../shared/alerting/tasks/task-index';
 import { TaskStates } from '../../shared/alerting/tasks/task-states';
@@ -141,7 +141,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
         targetsOf(targets, owner, batch as AlertBatch),
       gaveUp: async () => {},
     };
-    const evaluator: EvaluatorDependencies = {
+    const evaluator: TaskRunDependencies = {
       index,
       store: {
         commit: faulty((...args: Parameters<EvaluatorStore['commit']>) => store.commit(...args)),
@@ -150,7 +150,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
         putReport: (...args) => store.putReport(...args),
       },
       tenants: tiers.tenants,
-      evaluate: faulty((request: Parameters<EvaluatorDependencies['evaluate']>[0]) =>
+      evaluate: faulty((request: Parameters<TaskRunDependencies['evaluate']>[0]) =>
         evaluateMonitors(stores, request),
       ),
       write: async () => {},
@@ -161,7 +161,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       now,
       sleep: async () => {},
     };
-    const run = () => runEvaluator(evaluator, randomId(), nowMs);
+    const run = () => runTasks(evaluator, randomId(), nowMs);
 
     const openAlerts = async (): Promise<readonly AlertRecord[]> =>
       (await alerts.list(tenant.id, { withClosed: false, limit: 100 })).items;

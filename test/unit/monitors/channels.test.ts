@@ -12,6 +12,7 @@ import {
   messageOf,
 } from '../../../shared/monitors/channel-bodies';
 import type { NotificationGroup } from '../../../shared/monitors/notification-group';
+import { suspendChannels } from '../../../shared/monitors/suspend-channels';
 import { channelsFor, type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
 const origin = { organization: 'Macker...', externalUrl: 'https://api' };
@@ -360,4 +361,20 @@ describe('the targets of a batch', () => {
     }
     expect(tried).toEqual(['critical', 'warning', 'critical']);
   });
+});
+
+test('a channel is suspended from the time at which its messages were given up first', async () => {
+  const stored = new Map<string, Channel>([
+    ['w', { id: 'w', type: 'webhook', name: 'w', url: 'https://w' }],
+    ['off', { id: 'off', type: 'webhook', name: 'off', url: 'https://off', suspendedAt: 1 }],
+    ['other', { id: 'other', type: 'webhook', name: 'other', url: 'https://other' }],
+  ]);
+  const channels = {
+    change: async (_: string, id: string, change: (channel: Channel) => Channel) => {
+      const channel = stored.get(id);
+      return channel && stored.set(id, change(channel)).get(id);
+    },
+  };
+  await suspendChannels(channels, 'tenant', ['record', 'w', 'off'], 2_900);
+  expect([...stored.values()].map(({ suspendedAt }) => suspendedAt)).toEqual([2, 1, undefined]);
 });

@@ -15,7 +15,7 @@ import type { EvaluatorStore } from './tasks/evaluator-store';
 import type { QuietPeriod } from './tasks/ingest-quiet';
 import type { IndexedTask, TaskIndex } from './tasks/task-index';
 
-export interface EvaluatorDependencies {
+export interface TaskRunDependencies {
   readonly index: Pick<TaskIndex, 'all' | 'forget'>;
   readonly store: Pick<EvaluatorStore, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
@@ -86,8 +86,8 @@ function keyOf({ tenantId, task }: Pick<IndexedTask, 'tenantId' | 'task'>): stri
  *
  * @param atMs evaluates what is due at this time instead of now, without waiting
  */
-export async function runEvaluator(
-  dependencies: EvaluatorDependencies,
+export async function runTasks(
+  dependencies: TaskRunDependencies,
   run: Id,
   atMs?: number,
 ): Promise<RunReport> {
@@ -181,7 +181,7 @@ type Report = { -readonly [K in keyof Omit<RunReport, 'began'>]: RunReport[K] };
 
 class Pass {
   constructor(
-    private readonly dependencies: EvaluatorDependencies,
+    private readonly dependencies: TaskRunDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
     /** All tenants with tasks, even those whose tasks are not evaluated in this pass. */
@@ -216,7 +216,7 @@ class Pass {
       this.report.outboxAgeMs = Math.max(this.report.outboxAgeMs, sent.outboxAgeMs);
     } catch (error) {
       this.report.failedTasks++;
-      log.error('notifications were not sent', { error: error as Error });
+      log.error('notifications were not sent', { error });
     }
   }
 
@@ -274,7 +274,7 @@ class Pass {
       };
       return await this.dependencies.evaluate(request, Math.max(0, WAIT_MS - this.elapsedMs()));
     } catch (error) {
-      log.error('rules or monitors were not evaluated', { tasks: tasks.length, error: error as Error });
+      log.error('rules or monitors were not evaluated', { tasks: tasks.length, error });
       return undefined;
     }
   }
@@ -334,7 +334,7 @@ class Pass {
       return true;
     } catch (error) {
       report.failedTasks++;
-      log.error('a tick was not committed', { tenant: name, task: id, error: error as Error });
+      log.error('a tick was not committed', { tenant: name, task: id, error });
       return false;
     }
   }

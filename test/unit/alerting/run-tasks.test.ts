@@ -1,8 +1,4 @@
-import {
-  type EvaluatorDependencies,
-  planInvocations,
-  runEvaluator,
-} from '../../../shared/alerting/evaluator';
+import { planInvocations, runTasks, type TaskRunDependencies } from '../../../shared/alerting/run-tasks';
 import type { EvaluationResponse, TaskEvaluation } from '../../../shared/alerting/tasks/evaluation';
 import type { TickCommit } from '../../../shared/alerting/tasks/evaluator-store';
 import type { IndexedTask } from '../../../shared/alerting/tasks/task-index';
@@ -21,13 +17,13 @@ const groupOf = (tenant: string, task: string, rules = 1, intervalMs = 60_000): 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 /** An evaluator whose query function evaluates each due tick of a minute to one sample. */
-function evaluator(groups: readonly IndexedTask[], overrides: Partial<EvaluatorDependencies> = {}) {
+function evaluator(groups: readonly IndexedTask[], overrides: Partial<TaskRunDependencies> = {}) {
   let nowMs = 600_000;
   const events: string[] = [];
   const committed = new Map<string, number>();
   const clock = { set: (ms: number) => (nowMs = ms) };
   let running: string | undefined;
-  const dependencies: EvaluatorDependencies = {
+  const dependencies: TaskRunDependencies = {
     index: {
       all: async () => [...groups],
       forget: async ({ task }) => {
@@ -89,17 +85,17 @@ function evaluator(groups: readonly IndexedTask[], overrides: Partial<EvaluatorD
 
 test('the stream has the samples of a tick before the tick is committed', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 1, lagMs: 0 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ began: true, ticks: 1, lagMs: 0 });
   expect(events).toEqual(['write g 10', 'commit g 10']);
   // A second trigger finds that the tick is done.
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 0 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ began: true, ticks: 0 });
   expect(events).toHaveLength(2);
 });
 
 test('an evaluator run does nothing while another run is in progress', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   await dependencies.store.beginRun('other', 0);
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, ticks: 0 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ began: false, ticks: 0 });
   expect(events).toEqual([]);
 });
 
@@ -109,8 +105,8 @@ test('a tick is evaluated again after a run that ended between its samples and i
     ...dependencies,
     store: { ...dependencies.store, commit: async () => Promise.reject(new Error('killed')) },
   };
-  expect(await runEvaluator(dying, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1 });
+  expect(await runTasks(dying, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ ticks: 1 });
   expect(events).toEqual(['write g 10', 'write g 10', 'commit g 10']);
 });
 
@@ -118,7 +114,7 @@ test('a stream that does not take the samples leaves the tick for the next run',
   const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
     write: async () => Promise.reject(new Error('the stream refuses')),
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ ticks: 0, failedTasks: 1 });
   expect(committed.size).toBe(0);
 });
 
@@ -126,14 +122,14 @@ test('a run that cannot send notifications has failed', async () => {
   const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
     send: async () => Promise.reject(new Error('the outbox cannot be read')),
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1, failedTasks: 1 });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ ticks: 1, failedTasks: 1 });
   expect(committed.size).toBe(1);
 });
 
 test('a run waits for each evaluation until its own time is up', async () => {
   const waits: number[] = [];
   const { dependencies, clock } = evaluator([groupOf('a', 'g', 100), groupOf('b', 'h', 100)]);
-  await runEvaluator(
+  await runTasks(
     {
       ...dependencies,
       lagMs: async () => {
@@ -161,7 +157,7 @@ test('the groups of one tenant fail the query function without failing other ten
       return evaluate(request, timeMs);
     },
   };
-  expect(await runEvaluator(failing, 'run')).toMatchObject({ ticks: 2, failedTasks: 1 });
+  expect(await runTasks(failing, 'run')).toMatchObject({ ticks: 2, failedTasks: 1 });
   expect([...committed.keys()].sort()).toEqual(['apart', 'good']);
 });
 
@@ -169,7 +165,7 @@ test('a run also evaluates the half-minute ticks that begin during the run', asy
   const { dependencies, clock } = evaluator([groupOf('a', 'fast', 1, 30_000), groupOf('a', 'slow')]);
   clock.set(607_000);
   const asked: string[] = [];
-  const report = await runEvaluator(
+  const report = await runTasks(
     {
       ...dependencies,
       evaluate: async ({ nowMs, tasks }) => {
@@ -195,7 +191,7 @@ test('each pass of a run judges quiet ingest by the tenants of all groups', asyn
     },
   );
   clock.set(607_000);
-  await runEvaluator(dependencies, 'run');
+  await runTasks(dependencies, 'run');
   expect(heard).toEqual([
     ['id-a', 'id-b'],
     ['id-a', 'id-b'],
@@ -207,10 +203,10 @@ test('the index forgets a removed group, but not one that a request may be putti
     evaluate: async ({ tasks }) => tasks.map((each) => ({ ...each, outcome: 'gone' })),
   });
   clock.set(60_000);
-  await runEvaluator(dependencies, 'run');
+  await runTasks(dependencies, 'run');
   expect(events).toEqual([]);
   clock.set(600_000);
-  await runEvaluator(dependencies, 'run');
+  await runTasks(dependencies, 'run');
   expect(events).toEqual(['forget g']);
 });
 
@@ -245,7 +241,7 @@ test('the report has what was dropped, what waits, and how long nothing was post
       return [];
     },
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({
+  expect(await runTasks(dependencies, 'run')).toMatchObject({
     failedRequests: 1,
     dropped: 2,
     outboxAgeMs: 3_000,

@@ -1,0 +1,21 @@
+import type { Id } from '../model/id';
+import type { GivenDocuments } from '../registry/given-documents';
+import type { Channel } from './channel';
+
+/**
+ * Suspends channels, so that nothing is sent to them until a user replaces them. A channel that is suspended already
+ * keeps its time. Ids that name no channel are ignored.
+ */
+export async function suspendChannels(
+  channels: Pick<GivenDocuments<Channel>, 'change'>,
+  tenantId: Id,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const suspendedAt = Math.floor(nowMs / 1000);
+  for (const id of ids)
+    await channels.change(tenantId, id, (channel) => ({
+      ...channel,
+      suspendedAt: channel.suspendedAt ?? suspendedAt,
+    }));
+}
