@@ -47,7 +47,7 @@ async function readBack(): Promise<void> {
   } catch (error) {
     // The canary's API key may have been revoked. The next invocation creates another key.
     if (error instanceof CanaryRefusedError) api = undefined;
-    log.error('the canary failed to post or to read', { error: error as Error });
+    log.error('the canary failed to post or to read', { error });
   }
   count('canary', {
     CanaryAgeSeconds: ageSeconds(Date.now(), newestMs ?? startedAtMs),

@@ -21,7 +21,7 @@ async function deliver(event: KinesisStreamEvent, context: Context): Promise<Kin
   try {
     if (next !== undefined) await watermarks.note(next.shardId, next.arrivalMs);
   } catch (error) {
-    log.warn("the shard's watermark was not written; the next batch writes it", { error: error as Error });
+    log.warn("the shard's watermark was not written; the next batch writes it", { error });
   }
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }

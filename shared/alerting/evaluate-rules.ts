@@ -103,7 +103,7 @@ async function load(
     maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
     policy: () => policyOf(tenant),
     clock: () => performance.now(),
-    onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
+    onFailure: (error) => log.error('samples of a rule were not read', { id, error }),
   };
   const evaluate = async () => {
     const advanced = await advanceRuleGroup(ruleGroup, state, plan, options);

@@ -126,7 +126,7 @@ function sizeOf({ state = '', samples, batches }: EvaluatedTask): number {
 
 /** Logs why a task could not be evaluated. */
 export function failedOutcome(ref: TaskRef, error: unknown): Outcome {
-  log.error('a rule group or monitor could not be evaluated', { ...ref, error: error as Error });
+  log.error('a rule group or monitor could not be evaluated', { ...ref, error });
   return { outcome: 'failed', reason: (error as Error).message };
 }
 

@@ -131,7 +131,7 @@ async function handleRoute(
         routeKey: event.routeKey,
         requestId,
         status: failure.status,
-        error: error as Error,
+        error,
       });
     switch (route.errors) {
       case 'prometheus':

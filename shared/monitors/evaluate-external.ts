@@ -51,7 +51,7 @@ export async function evaluateExternal(
         for (const [i, each] of slice.entries()) probes.set(each, results[i]!);
       } catch (error) {
         // If the invocation of the prober fails, nothing is known about the URLs.
-        log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });
+        log.error('external URLs were not requested', { monitors: slice.length, error });
       }
     }),
   );

@@ -115,7 +115,7 @@ async function judge(
   } catch (error) {
     const text = errorText(error);
     if (text !== undefined) return { error: text };
-    log.error('samples of a monitor were not read', { id: monitor.id, error: error as Error });
+    log.error('samples of a monitor were not read', { id: monitor.id, error });
     return { error: 'a store did not answer' };
   }
 }

@@ -143,7 +143,7 @@ export async function sweep(
       erased++;
       remaining--;
     } catch (error) {
-      log.error('a deleted tenant could not be erased', { tenantId: tenant.id, error: error as Error });
+      log.error('a deleted tenant could not be erased', { tenantId: tenant.id, error });
     }
   }
   const putOff = await lifetimes.renew(hasTime);

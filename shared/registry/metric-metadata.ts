@@ -59,7 +59,7 @@ export class MetricMetadataStore {
     try {
       await this.put(tenantId, metadata);
     } catch (error) {
-      log.warn('metric metadata was not stored', { error: error as Error });
+      log.warn('metric metadata was not stored', { error });
     }
   }
 

@@ -148,7 +148,7 @@ export class QueryBudgets {
       const ended = permitted === undefined ? 0 : 1;
       this.hear(state, minute, await this.table.endQueries(tenant.id, minute, ended, sentMs, signal));
     } catch (error) {
-      log.warn('query time was not counted in the usage table', { error: error as Error });
+      log.warn('query time was not counted in the usage table', { error });
     }
   }
 
@@ -158,7 +158,7 @@ export class QueryBudgets {
       return await this.table.beginQuery(id, minute, bounds, AbortSignal.timeout(TIMEOUT_MS));
     } catch (error) {
       log.warn('query admitted without a budget check: the usage table did not answer', {
-        error: error as Error,
+        error,
       });
       return undefined;
     }

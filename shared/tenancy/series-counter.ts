@@ -50,7 +50,7 @@ export class SeriesCounter {
       const added = counts.reduce((sum, count) => sum + count, 0);
       if (added > 0) await this.usage.addSeries(tenantId, added);
     } catch (error) {
-      log.warn('new series were not counted; the next hourly count includes them', { error: error as Error });
+      log.warn('new series were not counted; the next hourly count includes them', { error });
     }
   }
 

@@ -132,7 +132,7 @@ export async function sendAll(
     if (!hasTime()) return;
     const onFailure = (error: unknown) => {
       report.failed++;
-      log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
+      log.error('notifications were not sent', { tenant: tenant.name, error });
     };
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
@@ -209,7 +209,7 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
     log.warn('a receiver did not take notifications', { tenant, reason: error.message });
     return error;
   }
-  log.error('notifications were not sent', { tenant, error: error as Error });
+  log.error('notifications were not sent', { tenant, error });
   return new DeliveryError('internal error', false, { cause: error });
 }
 
