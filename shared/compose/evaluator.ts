@@ -16,7 +16,7 @@ import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
 import { tenantIdOf } from '../model/placement';
-import type { AlertBatch } from '../monitors/alert-event';
+import type { AlertEvent } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
 import type { Downtime } from '../monitors/downtime';
@@ -54,7 +54,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     maxAgeMs: stage.maxSampleAge,
     now: Date.now,
   };
-  const store = new EvaluatorStore(table);
+  const store = new EvaluatorStore<AlertEvent>(table);
   const usage = new UsageTable(table);
   const canary = tenantIdOf(CANARY_TENANT);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
@@ -69,7 +69,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     ...(stage.mailTopic !== '' && { mail: (message) => publish(stage.mailTopic, message) }),
     externalUrl,
   };
-  const sending: SendDependencies = {
+  const sending: SendDependencies<AlertEvent> = {
     receivers: new ReceiverStore(table),
     ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     store,
@@ -78,7 +78,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     externalUrl,
     now: Date.now,
     told: new Map(),
-    eventTargets: (tenant, batch) => targetsOf(targets, tenant, batch as AlertBatch),
+    eventTargets: (tenant, batch) => targetsOf(targets, tenant, batch),
     gaveUp: (tenantId, addresses) => suspendChannels(channels, tenantId, addresses, Date.now()),
   };
   const tenants = new Tenants(table);

@@ -1,3 +1,4 @@
+import type { EventBatch } from '../alerting/tasks/notification';
 import { type Id, idOf } from '../model/id';
 import type { AlertSubject, SubjectHost } from './alert-subject';
 import { isOfHosts, type Monitor } from './monitor';
@@ -14,15 +15,7 @@ export interface AlertEvent extends AlertTransition {
   readonly subject: AlertSubject;
 }
 
-/** Events of one evaluation or report. A batch is one item of the outbox. */
-export interface AlertBatch {
-  /** The tenant's name. */
-  readonly tenant: string;
-  /** Time of the evaluation or report, as Unix time in ms. */
-  readonly tickMs: number;
-  readonly monitorId: string;
-  readonly events: readonly AlertEvent[];
-}
+export type AlertBatch = EventBatch<AlertEvent>;
 
 /**
  * Returns whether channels are notified of a monitor's alert.

@@ -3,7 +3,13 @@ import { mapLimited } from '../../platform/concurrency';
 import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
-import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from '../tasks/notification';
+import {
+  type BaseEvent,
+  type EventBatch,
+  isChange,
+  isEventBatch,
+  type NotificationBatch,
+} from '../tasks/notification';
 import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
 import type { TopicMessage } from './message-text';
@@ -33,17 +39,10 @@ export interface Target {
   readonly deliver: () => Promise<void>;
 }
 
-export interface SendDependencies {
-  /** Returns the targets of a batch of monitor and check alerts. */
-  readonly eventTargets: (
-    tenant: Pick<Tenant, 'id' | 'name'>,
-    batch: EventBatch,
-  ) => Promise<readonly Target[]>;
-  /** Called when a batch of events becomes a dead letter, with the addresses whose last attempt failed. */
-  readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
+/** What sends the notifications of rules. */
+interface RuleDelivery {
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
-  readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
   /**
    * Publishes to an SNS topic.
@@ -59,6 +58,18 @@ export interface SendDependencies {
    * key. A cache.
    */
   readonly told: Map<Id, Map<string, number>>;
+}
+
+/** @template Event the events of monitors and checks, which this room only passes on */
+export interface SendDependencies<Event extends BaseEvent = BaseEvent> extends RuleDelivery {
+  readonly store: Pick<EvaluatorStore<Event>, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
+  /** Returns the targets of a batch of monitor and check alerts. */
+  readonly eventTargets: (
+    tenant: Pick<Tenant, 'id' | 'name'>,
+    batch: EventBatch<Event>,
+  ) => Promise<readonly Target[]>;
+  /** Called when a batch of events becomes a dead letter, with the addresses whose last attempt failed. */
+  readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
 }
 
 export interface SendReport {
@@ -117,8 +128,8 @@ export function waitMs(attempts: number): number {
  * all firing alerts once a minute, which also serves as the retry. Channels get the changes from the outbox
  * at least once, in order for each rule group.
  */
-export async function sendAll(
-  dependencies: SendDependencies,
+export async function sendAll<Event extends BaseEvent>(
+  dependencies: SendDependencies<Event>,
   tenants: readonly Pick<Tenant, 'id' | 'name'>[],
   hasTime: () => boolean,
 ): Promise<SendReport> {
@@ -163,7 +174,7 @@ interface Report {
 }
 
 async function tellAlertmanagers(
-  { ruleStates, post, externalUrl, now, told }: SendDependencies,
+  { ruleStates, post, externalUrl, now, told }: RuleDelivery,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
   report: Report,
@@ -217,11 +228,11 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
  * Sends a tenant's batches to its channels. Each channel gets the batches in order, so it is notified of an
  * alert's start before its end. A failing channel does not delay the others.
  */
-async function empty(
-  dependencies: SendDependencies,
+async function empty<Event extends BaseEvent>(
+  dependencies: SendDependencies<Event>,
   tenant: Pick<Tenant, 'id' | 'name'>,
   receivers: Receivers,
-  items: readonly OutboxItem[],
+  items: readonly OutboxItem<Event>[],
   report: Report,
   hasTime: () => boolean,
 ): Promise<void> {
@@ -236,7 +247,7 @@ async function empty(
     const isEnding = now() > expiresMs - BEFORE_EXPIRY_MS;
     if (isSurplus || (isEnding && attempts > 0)) {
       const reason = isSurplus ? `more than ${MAX_WAITING} batches of notifications waited` : WAITED;
-      await giveUp(dependencies, { ...item, refused: [...item.refused, reason] }, report);
+      await giveUp(store, { ...item, refused: [...item.refused, reason] }, report);
       continue;
     }
     const isStopped = () =>
@@ -279,12 +290,12 @@ async function empty(
     if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
     else if (isTaken) await store.giveUp(tried);
     else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
-      await giveUp(dependencies, { ...tried, refused: [...refused, ...failures.values()] }, report);
+      await giveUp(store, { ...tried, refused: [...refused, ...failures.values()] }, report);
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
     } else if (isEnding) {
       const reasons = hasFailed ? failures.values() : [WAITED];
       const ended = { ...tried, attempts: hasFailed ? tried.attempts : attempts };
-      await giveUp(dependencies, { ...ended, refused: [...refused, ...reasons] }, report);
+      await giveUp(store, { ...ended, refused: [...refused, ...reasons] }, report);
     } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
     else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
   }
@@ -296,7 +307,11 @@ function isLater(dueMs: number, nowMs: number): boolean {
 }
 
 /** Moves a batch to the dead letters. */
-async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
+async function giveUp(
+  store: Pick<EvaluatorStore, 'giveUp'>,
+  item: OutboxItem,
+  report: Report,
+): Promise<void> {
   const { batch, key, damaged = 0 } = item;
   const entries = isEventBatch(batch) ? batch.events : batch.notifications;
   // A batch that cannot be read counts as one notification.
@@ -317,10 +332,10 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
  * Returns the targets of a batch. If they cannot be determined, returns one target in their place, whose delivery
  * fails.
  */
-async function targetsOf(
-  dependencies: SendDependencies,
+async function targetsOf<Event extends BaseEvent>(
+  dependencies: SendDependencies<Event>,
   tenant: Pick<Tenant, 'id' | 'name'>,
-  { key, batch, unreadable }: OutboxItem,
+  { key, batch, unreadable }: OutboxItem<Event>,
   channels: readonly ReceiverChannel[],
 ): Promise<readonly Target[]> {
   try {
@@ -343,11 +358,7 @@ function unknownTargets(monitorId: string): string {
   return `targets ${monitorId}`;
 }
 
-function targetOf(
-  dependencies: SendDependencies,
-  channel: ReceiverChannel,
-  batch: NotificationBatch,
-): Target {
+function targetOf(dependencies: RuleDelivery, channel: ReceiverChannel, batch: NotificationBatch): Target {
   const notifications = notificationsFor(channel, batch.notifications);
   return {
     address: channel.id,
@@ -379,7 +390,7 @@ async function deliver(
 
 /** @throws {DeliveryError} */
 async function tell(
-  { post, publish, externalUrl }: SendDependencies,
+  { post, publish, externalUrl }: RuleDelivery,
   { kind, address, authorization }: ReceiverChannel,
   batch: NotificationBatch,
 ): Promise<void> {

@@ -21,7 +21,13 @@ import {
 } from '../../platform/table';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
-import { type EventBatch, isEventBatch, type Notification, type NotificationBatch } from './notification';
+import {
+  type BaseEvent,
+  type EventBatch,
+  isEventBatch,
+  type Notification,
+  type NotificationBatch,
+} from './notification';
 import { decodeJson } from './task-states';
 
 /** A completed tick of a task, ready to be committed. */
@@ -54,10 +60,10 @@ export interface Delivery {
   readonly refused: readonly string[];
 }
 
-export interface OutboxItem extends Delivery {
+export interface OutboxItem<Event extends BaseEvent = BaseEvent> extends Delivery {
   readonly key: string;
   readonly tenantId: Id;
-  readonly batch: NotificationBatch | EventBatch;
+  readonly batch: NotificationBatch | EventBatch<Event>;
   /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
   readonly unreadable?: unknown;
   /** Number of notifications or events of the stored batch that cannot be read. `batch` has the others. @default 0 */
@@ -103,7 +109,7 @@ export function batchSize(notifications: number, kinds: number): number {
  *     pk evaluator            sk quiet                     json: QuietPeriod
  *     pk evaluator            sk report                    json: StoredReport
  */
-export class EvaluatorStore {
+export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
   constructor(
     private readonly table: Table,
     private readonly now: () => number = Date.now,
@@ -196,12 +202,12 @@ export class EvaluatorStore {
   }
 
   /** Returns the waiting batches, oldest tick first. */
-  async outbox(): Promise<OutboxItem[]> {
-    return (await queryItems(this.table, { pk: metaKeys.outbox })).map(outboxItem);
+  async outbox(): Promise<OutboxItem<Event>[]> {
+    return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem<Event>(item));
   }
 
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
-  async putOff(item: OutboxItem): Promise<void> {
+  async putOff(item: OutboxItem<Event>): Promise<void> {
     await putItem(this.table, { ...item.stored, ...deliveryOf(item) });
   }
 
@@ -222,10 +228,10 @@ export class EvaluatorStore {
    *
    * @param limit maximum number of dead letters returned
    */
-  async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
+  async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem<Event>[]> {
     const options = { ScanIndexForward: false, Limit: limit };
     const items = queryAll(this.table, { pk: metaKeys.undeliveredOf(tenantId) }, options);
-    const found: OutboxItem[] = [];
+    const found: OutboxItem<Event>[] = [];
     for await (const item of items) {
       found.push(outboxItem(item));
       if (found.length === limit) break;
@@ -270,7 +276,7 @@ function deliveryOf({ attempts, dueMs, taken, refused }: OutboxItem): Item {
 
 const UNTRIED: Delivery = { attempts: 0, dueMs: 0, taken: [], refused: [] };
 
-function outboxItem(item: Item): OutboxItem {
+function outboxItem<Event extends BaseEvent>(item: Item): OutboxItem<Event> {
   const { delivery } = item;
   const key = item.sk!.S!;
   return {
@@ -310,9 +316,12 @@ function deliveryIn(text: string | undefined): Delivery {
   }
 }
 
-function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable' | 'damaged'> {
+function batchIn<Event extends BaseEvent>(
+  item: Item,
+  key: string,
+): Pick<OutboxItem<Event>, 'batch' | 'unreadable' | 'damaged'> {
   try {
-    const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
+    const batch = decodeJson(item.batch!.B!) as OutboxItem<Event>['batch'];
     const entries = isEventBatch(batch) ? batch.events : batch.notifications;
     if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
     const damaged = entries.filter((entry) => !isReadable(entry)).length;

@@ -46,20 +46,27 @@ export interface NotificationBatch {
   readonly notifications: readonly Notification[];
 }
 
-/**
- * Changes of alerts of monitors and checks, as an item of the outbox. The full type is in
- * `monitors/alert-event.ts`.
- */
-export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'tickMs'> {
-  readonly monitorId: string;
-  readonly events: readonly {
-    readonly id: Id;
-    readonly alert: { readonly id: string };
-    readonly status: string;
-  }[];
+/** A change of an alert of a monitor or check, as far as this room knows it. `monitors/alert-event.ts` has all of it. */
+export interface BaseEvent {
+  /** Identifies the transition. A receiver may drop an id that it has seen. */
+  readonly id: Id;
+  readonly alert: { readonly id: string };
+  readonly status: string;
 }
 
-export function isEventBatch(batch: NotificationBatch | EventBatch): batch is EventBatch {
+/** Events of one evaluation of a monitor, or of one report of a check. A batch is one item of the outbox. */
+export interface EventBatch<Event extends BaseEvent = BaseEvent> {
+  /** The tenant's name. */
+  readonly tenant: string;
+  /** Time of the evaluation or report, as Unix time in ms. */
+  readonly tickMs: number;
+  readonly monitorId: string;
+  readonly events: readonly Event[];
+}
+
+export function isEventBatch<Event extends BaseEvent>(
+  batch: NotificationBatch | EventBatch<Event>,
+): batch is EventBatch<Event> {
   return 'events' in batch;
 }
 

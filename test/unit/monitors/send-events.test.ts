@@ -1,5 +1,6 @@
 import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
 import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/delivery/send';
+import type { OutboxItem } from '../../../shared/alerting/tasks/evaluator-store';
 import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
 import { type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
@@ -27,7 +28,6 @@ function batchOf(monitorId: string, kind: 'opened' | 'closed'): AlertBatch {
 
 /** A tenant with one webhook, the list of its alerts, and an outbox in memory. */
 function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
-  type Item = Awaited<ReturnType<SendDependencies['store']['outbox']>>[number];
   const item = {
     tenantId: TENANT.id,
     attempts: 0,
@@ -37,7 +37,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     stored: {},
     expiresMs: NOW_MS + 86_400_000,
   };
-  const outbox = new Map<string, Item>(
+  const outbox = new Map<string, OutboxItem<AlertEvent>>(
     batches.map((batch, i) => [String(i), { ...item, key: String(i), batch }]),
   );
   const got: string[] = [];
@@ -58,8 +58,8 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     },
     externalUrl: '',
   };
-  const sending: SendDependencies = {
-    eventTargets: (tenant, batch) => targetsOf(stores, tenant, batch as AlertBatch),
+  const sending: SendDependencies<AlertEvent> = {
+    eventTargets: (tenant, batch) => targetsOf(stores, tenant, batch),
     gaveUp: async (_, addresses) => void gaveUp.push(...addresses),
     receivers: { get: async () => NO_RECEIVERS },
     ruleStates: { list: async () => new Map() },
