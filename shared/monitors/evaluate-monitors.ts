@@ -126,6 +126,10 @@ async function judge(
  * @returns undefined when a store failed
  */
 export function errorText(error: unknown): string | undefined {
-  const known = [MonitorError, RuleError, IncompleteError, ExpressionError];
-  return known.some((type) => error instanceof type) ? (error as Error).message : undefined;
+  return error instanceof MonitorError ||
+    error instanceof RuleError ||
+    error instanceof IncompleteError ||
+    error instanceof ExpressionError
+    ? error.message
+    : undefined;
 }

@@ -46,6 +46,10 @@ const FUNCTIONS = {
 
 export type ExpressionFunction = keyof typeof FUNCTIONS;
 
+function isFunction(name: string): name is ExpressionFunction {
+  return Object.hasOwn(FUNCTIONS, name);
+}
+
 /** Maximum length of an expression, in characters. Users write a few hundred. */
 const MAX_CHARACTERS = 10_000;
 const MAX_DEPTH = 32;
@@ -98,7 +102,7 @@ function tokensOf(text: string): Token[] {
     const [whole, symbol, single, double, word] = found;
     const at = from + whole.length - whole.trimStart().length;
     const quoted = single ?? double;
-    if (symbol !== undefined) tokens.push({ kind: symbol as '(', text: symbol, at });
+    if (symbol === '(' || symbol === ')' || symbol === ',') tokens.push({ kind: symbol, text: symbol, at });
     else if (quoted !== undefined)
       tokens.push({ kind: 'quoted', text: quoted.replaceAll(/\\(['"\\])/g, '$1'), at });
     else tokens.push({ kind: 'word', text: word!, at });
@@ -115,11 +119,10 @@ class Parser {
 
   call(depth: number): Expression {
     const name = this.take('word', 'a function');
-    if (!Object.hasOwn(FUNCTIONS, name.text))
-      throw failure(name, `unknown function ${JSON.stringify(name.text.slice(0, 50))}`);
+    const { text: func } = name;
+    if (!isFunction(func)) throw failure(name, `unknown function ${JSON.stringify(func.slice(0, 50))}`);
     if (depth >= MAX_DEPTH) throw failure(name, `calls are nested more than ${MAX_DEPTH} deep`);
     if (++this.calls > MAX_CALLS) throw failure(name, `the expression has more than ${MAX_CALLS} calls`);
-    const func = name.text as ExpressionFunction;
     const kinds: readonly ArgumentKind[] = FUNCTIONS[func];
     const metrics: Expression[] = [];
     const values: (string | number)[] = [];

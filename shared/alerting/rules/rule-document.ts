@@ -108,10 +108,10 @@ export function intervalOf(interval: string | undefined): number {
   return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
 }
 
-/** Returns the length of a checked duration, in ms. */
-export function msOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === '') return undefined;
-  return text === '0' ? 0 : (parseDurationMs(text) as number);
+/** Returns the length of a checked duration, in ms; undefined for no duration. */
+export function msOf(text = ''): number | undefined {
+  const ms = text === '0' ? 0 : parseDurationMs(text);
+  return typeof ms === 'number' ? ms : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { formatFloat, goQuote } from './format';
 import { GoDuration, GoTime } from './time';
-import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
+import { isSlice, TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
 
 /** Context that template functions may use. */
 export interface FunctionContext {
@@ -59,7 +59,7 @@ export function sampleOf(value: TemplateValue): TemplateSample {
 }
 
 export function templateSamplesOf(value: TemplateValue): readonly TemplateSample[] {
-  if (!Array.isArray(value)) throw wrongType('template.queryResult', value);
+  if (!isSlice(value)) throw wrongType('template.queryResult', value);
   return value.map(sampleOf);
 }
 

@@ -4,6 +4,8 @@ import {
   AnyMap,
   areEqual,
   compareValues,
+  isSlice,
+  isStringMap,
   isTrue,
   TemplateError,
   type TemplateValue,
@@ -86,36 +88,35 @@ function needTwo(first: TemplateValue | undefined, rest: readonly TemplateValue[
 
 function lengthOf(value: TemplateValue): bigint {
   if (typeof value === 'string') return BigInt(Buffer.byteLength(value));
-  if (Array.isArray(value)) return BigInt(value.length);
+  if (isSlice(value)) return BigInt(value.length);
   if (value instanceof AnyMap) return BigInt(value.entries.size);
-  if (value instanceof Map) return BigInt(value.size);
+  if (isStringMap(value)) return BigInt(value.size);
   throw new TemplateError(`len of type ${typeName(value)}`);
 }
 
 function elementOf(value: TemplateValue, key: TemplateValue): TemplateValue {
   if (value instanceof AnyMap) return value.entries.get(stringOf(key)) ?? null;
-  if (value instanceof Map) return (value as ReadonlyMap<string, string>).get(stringOf(key)) ?? '';
+  if (isStringMap(value)) return value.get(stringOf(key)) ?? '';
   const at = Number(integerOf(key));
   if (typeof value === 'string') {
     const byte = Buffer.from(value)[at];
     if (byte !== undefined) return BigInt(byte);
-  } else if (Array.isArray(value)) {
-    const element = (value as readonly TemplateValue[])[at];
+  } else if (isSlice(value)) {
+    const element = value[at];
     if (element !== undefined) return element;
   } else throw new TemplateError(`can't index item of type ${typeName(value)}`);
   throw new TemplateError(`index out of range: ${at}`);
 }
 
 function sliceOf(value: TemplateValue, bounds: readonly TemplateValue[]): TemplateValue {
-  if (typeof value !== 'string' && !Array.isArray(value))
+  if (typeof value !== 'string' && !isSlice(value))
     throw new TemplateError(`can't slice item of type ${typeName(value)}`);
   if (bounds.length > 2) throw new TemplateError(`too many slice indexes: ${bounds.length}`);
-  const bytes = typeof value === 'string' ? Buffer.from(value) : undefined;
-  const items = value as readonly TemplateValue[];
-  const length = (bytes ?? items).length;
+  const items = typeof value === 'string' ? Buffer.from(value) : value;
+  const { length } = items;
   const [from = 0, to = length] = bounds.map((bound) => Number(integerOf(bound)));
   for (const bound of [from, to])
     if (bound < 0 || bound > length) throw new TemplateError(`index out of range: ${bound}`);
   if (from > to) throw new TemplateError(`invalid slice index: ${from} > ${to}`);
-  return bytes === undefined ? items.slice(from, to) : bytes.subarray(from, to).toString();
+  return items instanceof Uint8Array ? items.subarray(from, to).toString() : items.slice(from, to);
 }

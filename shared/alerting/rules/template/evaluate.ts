@@ -5,6 +5,7 @@ import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
 import { GoDuration, GoTime } from './time';
 import {
   AnyMap,
+  isStringMap,
   isTrue,
   rangeOf,
   TemplateData,
@@ -239,7 +240,7 @@ function assign(scope: Variable[], name: string, value: TemplateValue, declares:
 function fieldOf(value: TemplateValue, field: string, args: readonly TemplateValue[]): TemplateValue {
   if (value instanceof GoTime || value instanceof GoDuration) return methodOf(value, field, args);
   if (args.length > 0) throw new TemplateError(`${field} is not a method but has arguments`);
-  if (value instanceof Map) return (value as ReadonlyMap<string, string>).get(field) ?? '';
+  if (isStringMap(value)) return value.get(field) ?? '';
   if (value instanceof AnyMap) return value.entries.get(field) ?? null;
   if (value instanceof TemplateData && value.fields.has(field)) return value.fields.get(field)!;
   if (value instanceof TemplateSample && field === 'Labels') return value.labels;

@@ -1,5 +1,5 @@
 import { GoDuration, GoTime } from './time';
-import { AnyMap, TemplateData, TemplateSample, type TemplateValue, typeName } from './values';
+import { AnyMap, isSlice, TemplateData, TemplateSample, type TemplateValue, typeName } from './values';
 
 /** The parts of Go's `fmt` that templates use. */
 
@@ -100,12 +100,12 @@ export function print(value: TemplateValue): string {
     case 'boolean':
       return String(value);
   }
-  if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
+  if (isSlice(value)) return `[${value.map(print).join(' ')}]`;
   if (value instanceof GoTime || value instanceof GoDuration) return value.toString();
   if (value instanceof TemplateSample) return `{${print(value.labels)} ${print(value.value)}}`;
   if (value instanceof TemplateData) return `{${[...value.fields.values()].map(print).join(' ')}}`;
-  const entries = value instanceof AnyMap ? value.entries : (value as ReadonlyMap<string, string>);
-  const pairs = [...(entries as ReadonlyMap<string, TemplateValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const entries: ReadonlyMap<string, TemplateValue> = value instanceof AnyMap ? value.entries : value;
+  const pairs = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
   return `map[${pairs.map(([key, each]) => `${key}:${print(each)}`).join(' ')}]`;
 }
 

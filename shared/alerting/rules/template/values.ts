@@ -41,6 +41,16 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
+/** Returns whether a value is a `map[string]string`. */
+export function isStringMap(value: TemplateValue): value is ReadonlyMap<string, string> {
+  return value instanceof Map;
+}
+
+/** Returns whether a value is a slice. */
+export function isSlice(value: TemplateValue): value is readonly TemplateValue[] {
+  return Array.isArray(value);
+}
+
 /** Returns the type's name in Go, for error messages and `%T`. */
 export function typeName(value: TemplateValue): string {
   if (value === null) return '<nil>';
@@ -54,7 +64,7 @@ export function typeName(value: TemplateValue): string {
     case 'string':
       return 'string';
   }
-  if (Array.isArray(value)) return '[]interface {}';
+  if (isSlice(value)) return '[]interface {}';
   if (value instanceof AnyMap) return 'map[string]interface {}';
   if (value instanceof TemplateData) return 'struct';
   if (value instanceof TemplateSample) return '*template.sample';
@@ -70,9 +80,9 @@ export function isTrue(value: TemplateValue): boolean {
   if (value === null) return false;
   if (typeof value === 'number') return value !== 0;
   if (typeof value === 'bigint') return value !== 0n;
-  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0;
+  if (typeof value === 'string' || isSlice(value)) return value.length > 0;
   if (typeof value === 'boolean') return value;
-  if (value instanceof Map) return value.size > 0;
+  if (isStringMap(value)) return value.size > 0;
   if (value instanceof AnyMap) return value.entries.size > 0;
   return true;
 }
@@ -80,10 +90,10 @@ export function isTrue(value: TemplateValue): boolean {
 /** Returns the pairs that `range` visits, in Go's order: slices by index, maps by sorted key. */
 export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, element: TemplateValue])[] {
   if (value === null) return [];
-  if (Array.isArray(value)) return value.map((element, i) => [BigInt(i), element] as const);
-  const map = value instanceof AnyMap ? value.entries : value;
-  if (map instanceof Map)
-    return [...(map as ReadonlyMap<string, TemplateValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+  if (isSlice(value)) return value.map((element, i) => [BigInt(i), element] as const);
+  const map: ReadonlyMap<string, TemplateValue> | undefined =
+    value instanceof AnyMap ? value.entries : isStringMap(value) ? value : undefined;
+  if (map !== undefined) return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
   throw new TemplateError(`range can't iterate over ${typeName(value)}`);
 }
 
