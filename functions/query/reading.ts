@@ -140,7 +140,7 @@ export function readShown<Shown>(
 }
 
 interface ShownAs {
-  /** Length of the steps, ms; undefined for samples as stored. */
+  /** Length of the steps, ms; undefined if samples are read as stored. */
   readonly stepMs: number | undefined;
   readonly aggregate?: Aggregate | undefined;
   readonly partial?: 'true' | 'false' | undefined;

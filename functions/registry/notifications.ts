@@ -131,7 +131,11 @@ function checkChannel(spec: ChannelSpec): void {
   if ('url' in spec) requirePublicUrl('url', spec.url);
 }
 
-/** @param id id of the group that is being replaced; undefined for a new one */
+/**
+ * Checks that what a notification group names exists: channels, monitors, services and other groups.
+ *
+ * @param id id of the group that is being replaced; undefined for a new one
+ */
 async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: string | undefined) {
   const [groups, knownChannels, knownMonitors, knownServices] = await Promise.all([
     notificationGroups.list(tenant.id),
@@ -143,7 +147,11 @@ async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: strin
   checkNotificationGroup(spec, known, id);
 }
 
-/** @param id id of the setting that is being replaced; undefined for a new one */
+/**
+ * Checks that the services, roles and monitors that a setting names exist.
+ *
+ * @param id id of the setting that is being replaced; undefined for a new one
+ */
 async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec, id: string | undefined) {
   const [knownServices, knownMonitors, stored] = await Promise.all([
     services.list(tenant.id),

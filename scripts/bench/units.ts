@@ -180,6 +180,8 @@ class Run {
   }
 
   /**
+   * Posts a sample of each series for each minute of a range.
+   *
    * @returns the number of requests, after all samples are readable and metered
    */
   private postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
@@ -190,6 +192,8 @@ class Run {
   }
 
   /**
+   * Posts a sample of each series for each given minute.
+   *
    * @param minutes minutes of the day; negative ones belong to earlier days
    */
   private async postTimes(minutes: readonly number[], samplesPerRequest: number): Promise<number> {

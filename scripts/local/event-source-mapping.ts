@@ -229,7 +229,9 @@ export class EventSourceMapping {
   }
 
   /**
-   * @returns the result of the last delivery of a batch
+   * Delivers a batch to the function: late or several times if `delivery` says so.
+   *
+   * @returns the result of the last delivery
    */
   private async invoke(shardId: string, records: readonly ShardRecord[]): Promise<InvocationResult> {
     const { invoke, delivery } = this.dependencies;

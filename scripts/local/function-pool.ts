@@ -156,7 +156,9 @@ export class FunctionPool {
   }
 
   /**
-   * @returns a new instance, already marked as busy
+   * Starts a process for a new instance.
+   *
+   * @returns the instance, already marked as busy
    */
   private async launch(): Promise<Instance> {
     const { environmentOf, wire, logFile, adopt, onLogLine } = this.options;

@@ -129,6 +129,8 @@ export function readAssembly(dir: string): Stack {
 }
 
 /**
+ * Reads the resources that the local stack runs from CloudFormation templates.
+ *
  * @param assemblyDir folder to which the bundles' paths are relative
  * @throws {Problem} naming what the local stack cannot run
  */

@@ -6,7 +6,8 @@ import { stageFor } from './stage-template';
 import { table } from './table';
 
 /**
- * @returns what `ops quotas --json` prints; `deploy` is the command that deploys the stage
+ * Returns what `ops quotas --json` prints. `deploy` is the command that deploys the stage.
+ *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
 export function quotasReport(options: LoadOptions & { readonly peak: number }) {

@@ -168,7 +168,11 @@ class Run {
     this.stage = new Stage(world, { hosts, series: 0 }, this.random);
   }
 
-  /** @param heartbeats number of invocations of the ingester without records per day */
+  /**
+   * Simulates the days of the bill.
+   *
+   * @param heartbeats number of invocations of the ingester without records per day
+   */
   async all(heartbeats: number): Promise<void> {
     const { world, stage, options } = this;
     const meter = world.meter!;

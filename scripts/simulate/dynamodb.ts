@@ -73,7 +73,11 @@ export class DynamoDbModel {
     return before - this.count;
   }
 
-  /** @param prefix of the items' partition keys. @default all items */
+  /**
+   * Lists items of all tables, without those that have been deleted.
+   *
+   * @param prefix of the items' partition keys. @default all items
+   */
   *items(prefix = ''): Generator<Item> {
     for (const partitions of this.tables.values())
       for (const [pk, rows] of partitions)

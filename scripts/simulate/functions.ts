@@ -120,6 +120,8 @@ export class Functions {
   }
 
   /**
+   * Invokes a function by its name.
+   *
    * @param event is not copied, so the caller must not use it again
    * @param stall makes the invocation pause. @default the faults decide
    */

@@ -97,7 +97,11 @@ export class Meter {
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
   }
 
-  /** @param bytes size of the item before or after the write, whichever is larger */
+  /**
+   * Counts the write units of a write of an item.
+   *
+   * @param bytes size of the item before or after the write, whichever is larger
+   */
   writeItem(pk: string, bytes: number): void {
     const units = Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
     this.addForItems('warmWriteUnit', units, pk, isOfSeries(pk));

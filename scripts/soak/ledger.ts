@@ -93,6 +93,8 @@ export class Ledger {
   }
 
   /**
+   * Records that a request with these samples is being sent.
+   *
    * @returns a function to call once when the request has ended
    */
   sending(samples: readonly Sample[]): (outcome: Outcome) => void {

@@ -60,8 +60,9 @@ export async function runLoad(
 }
 
 /**
- * @param serial a different number for each post, so that two posts of a sender for the same time have
- *   different values
+ * Makes the samples that a sender posts for a time, one of each series.
+ *
+ * @param serial a different number for each post, so that two posts of a sender for the same time have different values
  */
 function samplesAt({ series }: Sender, time: number, serial: number): Sample[] {
   return series.map((labels, m) => ({ labels, time, value: serial + m * GRAIN }));

@@ -45,6 +45,8 @@ const MIXED = [
 const whole = (samples: readonly Sample[]) => [samples];
 
 /**
+ * Makes a sender of the given shape.
+ *
  * @param host id of the sender's host; only `dense` needs it to be registered
  * @param count number of series
  */

@@ -259,9 +259,7 @@ class Pass {
     else for (const together of byTenant) await this.evaluateBatch(together, time);
   }
 
-  /**
-   * @returns undefined when the invocation failed
-   */
+  /** Has tasks evaluated by one invocation. Returns undefined when the invocation failed. */
   private async invoke(
     tasks: readonly IndexedTask[],
     time: EvaluationTime,
@@ -280,6 +278,8 @@ class Pass {
   }
 
   /**
+   * Commits or logs the result of a task.
+   *
    * @returns `more` when the task has further due ticks
    */
   private async finish(

@@ -93,8 +93,8 @@ export interface PrepareDependencies {
 }
 
 /**
- * Fetches the data that is needed to write groups, batch by batch. Fetches the next batch while the caller
- * writes the current batch.
+ * Fetches the data that is needed to write groups, batch by batch. While the caller writes a batch, the next batch is
+ * being fetched.
  */
 export async function* prepare(
   dependencies: PrepareDependencies,

@@ -152,8 +152,8 @@ async function readLayout(
 }
 
 /**
- * A rollup object held in memory. The archiver copies the groups and days that did not change from it into the object
- * that replaces it.
+ * A rollup object held in memory. When the archiver replaces an object, it copies from the old object the groups and
+ * days that did not change.
  */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;

@@ -20,7 +20,7 @@ export interface FlushSum extends Omit<FlushCount, 'failures'> {
   readonly failed: number;
   /**
    * Number of group-windows left in memory that would be due even with the longest delay. A partition that failed, or
-   * for which no time was left, counts as one.
+   * that the flush had no time for, counts as one.
    */
   readonly remaining: number;
   /**

@@ -292,8 +292,10 @@ function requireThreshold({ warning, critical }: Thresholds, context: z.Refineme
 }
 
 /**
- * @param value shown in the message; null stands for an absent field, because zod would report `undefined` as
- *   "is missing"
+ * Reports an invalid field.
+ *
+ * @param value shown in the message; null stands for an absent field, because zod would report `undefined` as "is
+ *   missing"
  */
 function flaw(context: z.RefinementCtx, field: string, message: string, value: unknown): void {
   context.addIssue({ code: 'custom', path: [field], message, input: value ?? null });

@@ -75,6 +75,8 @@ function servicesOf({ services }: NotificationGroupSpec): Names {
 }
 
 /**
+ * Checks that the services and roles of scopes exist.
+ *
  * @param stored scopes that the object has already; they are allowed although what they name may have been deleted
  * @throws {RefusedError} for any other service or role that does not exist
  */
@@ -95,6 +97,8 @@ export function requireScopes(
 }
 
 /**
+ * Checks that services exist.
+ *
  * @param stored names that the object has already; they are allowed although their services may have been deleted
  * @throws {RefusedError} for any other service that does not exist
  */
@@ -110,6 +114,8 @@ export function requireServices(
 }
 
 /**
+ * Checks that the objects with these ids exist.
+ *
  * @param stored ids that the object has already; they are allowed although what they name may have been deleted
  * @throws {RefusedError} for any other id that is not in `known`
  */

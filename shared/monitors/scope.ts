@@ -5,7 +5,7 @@ import { parseScope } from './fields';
 /** Names of a host's roles, by service. */
 export type HostRoles = Readonly<Record<string, readonly string[]>>;
 
-/** Returns whether hosts with a status are watched: all but those in maintenance or powered off. */
+/** Returns whether a host with this status is watched. Hosts in maintenance or powered off are not. */
 export function isWatchedStatus(status: HostStatus): boolean {
   return status === 'working' || status === 'standby';
 }

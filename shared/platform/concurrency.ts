@@ -27,8 +27,9 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Combines several limiters into one, such as the budgets of callers that share the work. It tries them in turn until
- * one starts the work. A limiter refuses work by throwing. If all refuse, the combined limiter throws the last error.
+ * Combines several limiters into one, such as the budgets of callers that share the work. The combined limiter tries
+ * them in turn until one starts the work. A limiter refuses work by throwing. If all refuse, the combined limiter
+ * throws the last error.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {

@@ -120,7 +120,11 @@ export function bucketOfSource(sourceId: Id): number {
   return bucketOf(sourceId, SOURCE_BUCKETS);
 }
 
-/** @param buckets a power of two, at most 256 */
+/**
+ * Returns the number of the bucket to which an id belongs.
+ *
+ * @param buckets a power of two, at most 256
+ */
 function bucketOf(id: string, buckets: number): number {
   return Math.floor((Buffer.from(id.slice(0, 2), 'base64url')[0]! * buckets) / 256);
 }

@@ -530,7 +530,11 @@ interface StepRanges {
   readonly endsMs: Float64Array;
 }
 
-/** @param grainMs length of the grains to which ranges are widened; undefined if they are not widened */
+/**
+ * Returns the time range of each step.
+ *
+ * @param grainMs length of the grains to which ranges are widened; undefined if they are not widened
+ */
 function stepRangesOf(
   reference: Reference,
   { startMs, stepMs, count }: Steps,

@@ -224,7 +224,7 @@ export function writeInt64(out: ByteWriter, value: number): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @returns undefined when the bytes are not UTF-8 */
+/** Decodes UTF-8. Returns undefined when the bytes are not valid UTF-8. */
 export function decodeUtf8(bytes: Buffer, start: number, end: number): string | undefined {
   // `toString` is several times as fast as TextDecoder, but replaces invalid bytes with U+FFFD instead of failing. So
   // only a text with U+FFFD needs the slow check.

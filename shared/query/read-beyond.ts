@@ -103,7 +103,11 @@ function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | unde
   return listed?.get(day)?.archived?.identity;
 }
 
-/** @param before number of earlier rounds of the read */
+/**
+ * Runs the rounds of a read, and combines what they fetched.
+ *
+ * @param before number of earlier rounds of the read
+ */
 async function fetchAll(
   fetch: (requests: Requests) => Promise<Fetched>,
   first: Round,

@@ -19,9 +19,9 @@ export interface SeriesTable {
 /**
  * Makes a table of series for a chart.
  *
- * @param stepMs length of the steps, with one value each; undefined for samples as stored
- * @throws {SelectLimitError} when the table would have more than {@link MAX_RESPONSE_SAMPLES} values: series whose times
- *   differ make a table that is many times larger than their samples
+ * @param stepMs length of the steps, with one value each; undefined if samples are read as stored
+ * @throws {SelectLimitError} when the table would have more than {@link MAX_RESPONSE_SAMPLES} values: series whose
+ *   times differ make a table that is many times larger than their samples
  */
 export function seriesTable(
   samples: readonly Samples[],

@@ -133,7 +133,7 @@ export class Dashboards {
     return dashboard;
   }
 
-  /** @returns the removed dashboard; undefined when the id is unknown */
+  /** Removes a dashboard. Returns it, or undefined when the id is unknown. */
   async remove(tenantId: Id, id: string): Promise<Dashboard | undefined> {
     if (!isDashboardId(id)) return undefined;
     const stored = await this.dashboards.get(tenantId, id);

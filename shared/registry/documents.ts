@@ -167,7 +167,7 @@ export class Documents<T> {
     return this.createOrChange(tenantId, key, (value) => (value === undefined ? undefined : change(value)));
   }
 
-  /** @returns the removed document; undefined when there was none */
+  /** Removes a document. Returns it, or undefined when there was none. */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
     // If the response to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
     const found = await this.read(tenantId, key);

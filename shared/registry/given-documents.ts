@@ -41,12 +41,12 @@ export class GivenDocuments<T extends { readonly id: string }> {
     return this.documents.all(tenantId);
   }
 
-  /** @returns the changed document; undefined when the id is unknown */
+  /** Changes a document. Returns the changed document, or undefined when the id is unknown. */
   async change(tenantId: Id, id: string, change: (document: T) => T): Promise<T | undefined> {
     return isGivenId(id) ? this.documents.change(tenantId, id, change) : undefined;
   }
 
-  /** @returns the removed document; undefined when the id is unknown */
+  /** Removes a document. Returns it, or undefined when the id is unknown. */
   async remove(tenantId: Id, id: string): Promise<T | undefined> {
     return isGivenId(id) ? this.documents.remove(tenantId, id) : undefined;
   }

@@ -33,7 +33,7 @@ export class GraphDefinitions {
     return (await this.definitions.all(tenantId)).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** @returns the removed definition; undefined when there was none */
+  /** Removes a graph definition. Returns it, or undefined when there was none. */
   remove(tenantId: Id, name: string): Promise<GraphDefinition | undefined> {
     return this.definitions.remove(tenantId, keyOf(name));
   }

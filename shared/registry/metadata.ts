@@ -76,7 +76,7 @@ export class MetadataStore {
     return (await this.lists.get(tenantId, listKey(owner.id))) ?? [];
   }
 
-  /** @returns the removed metadata; undefined when there was none */
+  /** Removes an owner's metadata in a namespace. Returns the metadata, or undefined when there was none. */
   async remove(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
     if (!NAMESPACE.test(namespace)) return undefined;
     const removed = await this.entries.remove(tenantId, entryKey(owner.id, namespace));

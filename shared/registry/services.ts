@@ -37,7 +37,7 @@ export class Services {
     this.services = new Documents(table, 'services');
   }
 
-  /** @returns undefined when the name is taken */
+  /** Creates a service. Returns undefined when the name is taken. */
   async create(tenantId: Id, name: string, memo = ''): Promise<Service | undefined> {
     const service: Service = { id: randomId(), name, memo, roles: [] };
     return (await this.services.create(tenantId, keyOf(name), service)) ? service : undefined;
@@ -52,7 +52,7 @@ export class Services {
     return (await this.services.all(tenantId)).sort(byName);
   }
 
-  /** @returns the removed service; undefined when there was none */
+  /** Removes a service. Returns it, or undefined when there was none. */
   async remove(tenantId: Id, name: string): Promise<Service | undefined> {
     return SERVICE_NAME.test(name) ? this.services.remove(tenantId, keyOf(name)) : undefined;
   }
@@ -96,7 +96,7 @@ export class Services {
     return service.roles.some(({ id }) => id === added.id) ? added : 'exists';
   }
 
-  /** @returns the removed role; undefined when there is no such role or service */
+  /** Removes a role of a service. Returns the role, or undefined when there is no such role or service. */
   async removeRole(tenantId: Id, name: string, roleName: string): Promise<Role | undefined> {
     let removed: Role | undefined;
     if (!SERVICE_NAME.test(name)) return undefined;

@@ -123,8 +123,10 @@ export class WarmTier {
   }
 
   /**
-   * @returns the items for each request, read by key; undefined for a request that needs a query, because its windows may be
-   *   divided among several items
+   * Reads the items of requests by key.
+   *
+   * @returns the items for each request; undefined for a request that needs a query, because its windows may be divided
+   *   among several items
    */
   private async byKeys(
     ref: PartitionRef,
@@ -237,7 +239,7 @@ export class WarmTier {
     return extended.filter(Boolean).length;
   }
 
-  /** @returns false when the item does not exist. Then nothing was changed */
+  /** Renews the time to live of an item. Returns false when the item does not exist. Then nothing was changed. */
   private renew(key: Item, longerMs = 0): Promise<boolean> {
     return updateItemIf(this.table, {
       Key: key,

@@ -10,6 +10,8 @@ export function storedKey(): string | undefined {
 }
 
 /**
+ * Stores the API key in the browser.
+ *
  * @param isRemembered true keeps the key in this browser until the user signs out; false keeps it until the tab is
  *   closed
  */

@@ -260,6 +260,8 @@ class KuduRun {
   }
 
   /**
+   * Reads the sums of a host's metrics in each step.
+   *
    * @returns the starts of steps in ms, and sums by name; undefined when the read failed
    */
   private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {

@@ -78,6 +78,8 @@ class DayOfSources {
   }
 
   /**
+   * Makes a block with a row for each minute of a range.
+   *
    * @param places columns, given by source and metric
    */
   block(places: readonly Place[], fromMinute: number, toMinute: number): Block {

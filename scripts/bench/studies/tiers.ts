@@ -334,6 +334,8 @@ class Load {
   }
 
   /**
+   * Measures the rate of operations, and the CPU time per operation of this process and of the stores.
+   *
    * @param work returns the number of operations it did
    */
   private async metered(work: () => Promise<number>) {

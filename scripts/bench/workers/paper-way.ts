@@ -38,6 +38,8 @@ export class PaperWay {
   constructor(private readonly redis: Redis | Cluster) {}
 
   /**
+   * Appends the samples of an event to their series in Redis.
+   *
    * @param isExpiring adds each series to the flusher's stream, as if it were about to expire
    */
   async ingest(event: KinesisStreamEvent, isExpiring = false): Promise<void> {

@@ -369,6 +369,8 @@ function targetOf(dependencies: RuleDelivery, channel: ReceiverChannel, batch: N
 }
 
 /**
+ * Delivers a batch to a target, and counts it in the report.
+ *
  * @returns the failure; undefined when the target accepted the batch
  */
 async function deliver(

@@ -80,7 +80,7 @@ class RuleGroupReader {
 
   constructor(private readonly reader: YamlReader) {}
 
-  /** @returns undefined for null and anything but a mapping */
+  /** Reads a rule group. Returns undefined for null and anything but a mapping. */
   group(node: Node): RuleGroupDocument | undefined {
     const { reader } = this;
     const mapping = reader.mapping(node, 'a group', GROUP_FIELDS);

@@ -95,7 +95,7 @@ export class RuleGroups {
     );
   }
 
-  /** @returns whether the rule group existed */
+  /** Removes a rule group. Returns whether it existed. */
   async remove(tenant: Tenant, namespace: string, name: string): Promise<boolean> {
     const id = ruleGroupId(namespace, name);
     const removed = await this.ruleGroups.remove(tenant.id, id);

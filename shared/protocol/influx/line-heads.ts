@@ -97,8 +97,8 @@ export class LineHead implements ExpectedKeys {
   }
 
   /**
-   * @returns -1 when the key is unknown. Also returns -1 after a line with more than {@link MAX_FIELDS} fields, because
-   *   the next line replaces all fields.
+   * Returns the index of a key among the expected keys; -1 when the key is unknown. Also returns -1 after a line with
+   * more than {@link MAX_FIELDS} fields, because the next line replaces all fields.
    */
   indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;

@@ -80,9 +80,7 @@ const MAX_COMPARED = 16;
 
 /** The field keys that a line probably has: joined as they are written in the line, and the end of each key. */
 export interface ExpectedKeys {
-  /**
-   * @returns the index of a key; -1 when it is not expected
-   */
+  /** Returns the index of a key; -1 when it is not expected. */
   indexOf(key: Buffer): number;
   /** Length of measurement and tags in bytes. */
   readonly length: number;

@@ -378,6 +378,8 @@ function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attrib
 type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
 
 /**
+ * Decodes a `KeyValue` message.
+ *
  * @param depth nesting depth of the value
  */
 function keyValue(reader: WireReader, depth: number): [string, AnyValue] {

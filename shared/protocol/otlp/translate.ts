@@ -56,9 +56,7 @@ export interface NamedMetric {
   readonly isMonotonic?: boolean;
 }
 
-/**
- * @returns the metric's name in Prometheus; empty when it has no letter or digit
- */
+/** Returns the metric's name in Prometheus; empty when the name has no letter or digit. */
 export function metricName({ name, unit, kind, isMonotonic = false }: NamedMetric): string {
   let tokens = tokensOf(name);
   for (const token of unitTokens(unit)) if (!tokens.includes(token)) tokens.push(token);
@@ -113,7 +111,7 @@ export function integerValue(value: bigint): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-/** @returns the label's value; empty if the label is to be omitted */
+/** Converts an attribute's value to the value of a label. Returns an empty text if the label is to be omitted. */
 export function attributeText(value: AttributeValue): string {
   if (typeof value === 'number') return goNumber(value);
   return value === undefined ? '' : String(value);

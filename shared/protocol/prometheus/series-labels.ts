@@ -148,6 +148,8 @@ export class SymbolSeries extends EncodedSeries {
   }
 
   /**
+   * Returns the text of a symbol.
+   *
    * @param id id of a symbol used by a valid series
    */
   textOf(id: number): string {

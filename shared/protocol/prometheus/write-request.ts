@@ -294,9 +294,7 @@ function decodeMetadata(reader: WireReader): MetricMetadata {
   return { type, ...texts };
 }
 
-/**
- * @returns undefined when no field is set; senders without metadata set none
- */
+/** Decodes the metadata of a series. Returns undefined when no field is set; senders without metadata set none. */
 function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadata | undefined {
   let type: MetricType = 'unknown';
   let helpRef = 0;

@@ -13,7 +13,11 @@ export const SILENCE_LENGTHS: readonly (readonly [seconds: number, text: string]
   [30 * 86_400, '30 days'],
 ];
 
-/** @param lengthS length of the silence, in seconds */
+/**
+ * Returns a silence that starts now. Its scope is one alert, or all alerts of the same name.
+ *
+ * @param lengthS length of the silence, in seconds
+ */
 export function newSilence(
   labels: LabelMap,
   scope: SilenceScope,

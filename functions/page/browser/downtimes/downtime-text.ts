@@ -17,7 +17,11 @@ export function timesText({ start, duration, recurrence }: Downtime, utc: boolea
 /** Whether a downtime is in effect now, will be in effect later, or is over. */
 export type DowntimeState = 'now' | 'coming' | 'over';
 
-/** @param isNow whether the downtime is in effect at `nowS` */
+/**
+ * Returns whether a downtime is in effect, is still to come, or is over.
+ *
+ * @param isNow whether the downtime is in effect at `nowS`
+ */
 export function stateOf({ start, recurrence }: Downtime, nowS: number, isNow: boolean): DowntimeState {
   if (isNow) return 'now';
   if (start > nowS) return 'coming';

@@ -17,7 +17,11 @@ export interface Lists {
 
 export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definitions: [] };
 
-/** @param change a new value causes another read */
+/**
+ * Reads the tenant's lists, and reads them again at intervals. Returns undefined until the first response.
+ *
+ * @param change a new value causes another read
+ */
 export function useLists(api: Api, change: number, onSettled: OnSettled): Lists | undefined {
   // Undefined until the first response.
   const [lists, setLists] = useState<Lists>();

@@ -1,6 +1,6 @@
 import { SearchField } from '../view/search-field';
-// These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
-// that both share.
+// Keep these imports first, as in main.tsx. In the bundle, these modules then come before the modules of the file that
+// all views share.
 import '../language';
 import '../frame/shared-file';
 import '../forms/form-style';

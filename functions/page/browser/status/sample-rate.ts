@@ -15,7 +15,7 @@ export function withCount(seen: readonly Count[], next: Count): Count[] {
   return [...kept, next];
 }
 
-/** @returns the rate per second over the last minutes; undefined until the counts span half a minute */
+/** Returns the number of samples per second over the last minutes; undefined until the counts span half a minute. */
 export function sampleRate(seen: readonly Count[]): number | undefined {
   const [first, last] = [seen[0], seen.at(-1)];
   if (first === undefined || last === undefined || last.atMs - first.atMs < MIN_SPAN_MS) return undefined;

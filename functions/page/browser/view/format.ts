@@ -155,7 +155,11 @@ export function timeParts(timeS: number, utc: boolean): { readonly date: string;
   return { date, time: time.slice(0, 8) };
 }
 
-/** @param timeS Unix time in seconds */
+/**
+ * Formats a time as a date and a time of day, to the second.
+ *
+ * @param timeS Unix time in seconds
+ */
 export function formatTime(timeS: number, utc: boolean): string {
   const { date, time } = timeParts(timeS, utc);
   return `${date} ${time}`;

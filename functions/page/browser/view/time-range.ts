@@ -65,7 +65,7 @@ const STEPS_S = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY];
 /** Maximum length of a range for which reads request samples as stored. */
 const MAX_STORED_S = 2 * HOUR;
 
-/** Returns the step for a span, in seconds; undefined for samples as stored. */
+/** Returns the step for a span, in seconds; undefined if samples are read as stored. */
 export function stepFor({ fromS, toS }: Span): number | undefined {
   const spanS = toS - fromS;
   if (spanS <= MAX_STORED_S) return undefined;

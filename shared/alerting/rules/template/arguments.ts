@@ -48,7 +48,11 @@ export function integerOf(value: TemplateValue): bigint {
   return value;
 }
 
-/** @param name the type's name in Go */
+/**
+ * Returns the value if it has the given type. Throws for a value of another type.
+ *
+ * @param name the type's name in Go
+ */
 export function instanceOf<T>(type: new (...args: never[]) => T, name: string, value: TemplateValue): T {
   if (!(value instanceof type)) throw wrongType(name, value);
   return value;
@@ -80,7 +84,7 @@ export function floatOf(value: TemplateValue): number {
   return value.startsWith('-') ? -parsed : parsed;
 }
 
-/** @param seconds Unix time */
+/** Converts Unix time in seconds to a time of Go. */
 export function timeOf(seconds: number): GoTime {
   if (!Number.isFinite(seconds)) throw new TemplateError('value is NaN or Inf');
   const time = GoTime.ofSeconds(seconds);

@@ -9,9 +9,7 @@ const SECOND = 1_000_000_000n;
 export class GoDuration {
   constructor(readonly nanoseconds: bigint) {}
 
-  /**
-   * @returns the duration; undefined when it exceeds 63 bits of nanoseconds
-   */
+  /** Converts seconds to a duration. Returns undefined if the duration exceeds 63 bits of nanoseconds. */
   static ofSeconds(seconds: number): GoDuration | undefined {
     const nanoseconds = seconds * 1e9;
     return Math.abs(nanoseconds) < 2 ** 63 ? new GoDuration(BigInt(Math.trunc(nanoseconds))) : undefined;
@@ -58,7 +56,8 @@ export class GoTime {
   constructor(readonly nanoseconds: bigint) {}
 
   /**
-   * @returns the time, to the millisecond; undefined when it exceeds 63 bits of nanoseconds
+   * Converts Unix time in seconds to a time, to the millisecond. Returns undefined if it exceeds 63 bits of
+   * nanoseconds.
    */
   static ofSeconds(seconds: number): GoTime | undefined {
     const nanoseconds = seconds * 1e9;
