@@ -56,16 +56,20 @@ export function linesOf({ months }: Bill): LineOfBill[] {
 }
 
 /**
- * Returns the kinds of items whose number grew in the last month, although every day brought the same load.
+ * Returns the kinds of items whose number grew, although every day brought the same load. Compares the mean of the later
+ * half of the months with that of the earlier half, because numbers of items with short lives vary from day to day.
  *
  * @returns undefined when there are too few months to tell
  */
 export function growingOf({ months }: Bill): string[] | undefined {
   if (months.length <= FULL_AFTER) return undefined;
-  const [before, last] = months.slice(-2) as [MonthOfBill, MonthOfBill];
-  return Object.entries(last.sizes.kinds)
-    .filter(([kind, count]) => !GROWS.has(kind) && count > (before.sizes.kinds[kind] ?? 0) * (1 + GROWTH))
-    .map(([kind]) => kind)
+  const full = months.slice(FULL_AFTER - 1);
+  const half = Math.floor(full.length / 2);
+  const mean = (of: readonly MonthOfBill[], kind: string) =>
+    of.reduce((sum, { sizes }) => sum + (sizes.kinds[kind] ?? 0), 0) / half;
+  return Object.keys(full.at(-1)!.sizes.kinds)
+    .filter((kind) => !GROWS.has(kind))
+    .filter((kind) => mean(full.slice(-half), kind) > mean(full.slice(0, half), kind) * (1 + GROWTH))
     .sort();
 }
 

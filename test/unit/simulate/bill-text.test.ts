@@ -48,6 +48,13 @@ test('a kind that becomes more under the same load grows, unless each day adds t
   expect(growingOf(bill(...months, last))).toEqual(['minute']);
 });
 
+test('a number that varies from month to month does not grow, one that grows a little each month does', () => {
+  // As a simulated year had them, from its second month on.
+  const minutes = [591, 579, 581, 507, 522, 528, 600, 524, 528, 544, 582];
+  const months = minutes.map((minute, i) => month(`month ${i + 2}`, { minute, layouts: 1_000 + 10 * i }));
+  expect(growingOf(bill(month('month 1', {}), ...months))).toEqual(['layouts']);
+});
+
 test('the text has a column for each month, and the difference to the forecast', () => {
   const text = billText(bill(month('2027-03', { chunks: 5 }), month('2027-04', { chunks: 7 })), 0.001);
   expect(text).toMatch(/^table writes +1\.8[78] +1\.8[78] +3\.75 +2\.50 +\+50\.0 %$/m);
