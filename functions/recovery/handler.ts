@@ -39,7 +39,10 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
     case 'redrive': {
       const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[request.kind], request.after);
       for (const reason of result.errors) log.error('an object was not redriven', { reason });
-      count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
+      count('recovery', {
+        RecordsRedriven: result.records,
+        ObjectsNotRedriven: result.failed + result.unanswered,
+      });
       await keepGaps({ ...dependencies, hasTime }, true);
       return result;
     }

@@ -19,8 +19,13 @@ async function replay(
   context: Context,
 ): Promise<KinesisStreamBatchResponse | Awaited<ReturnType<IngestAgain>>> {
   if ('redrive' in event) {
-    const { failed, quarantined } = await ingest('replayer', dependencies, redrivenRecords(event), context);
-    return { failed, quarantined };
+    const { failed, isDown, quarantined } = await ingest(
+      'replayer',
+      dependencies,
+      redrivenRecords(event),
+      context,
+    );
+    return { failed, isDown, quarantined };
   }
   const delivered = deliveredRecords(event);
   const failed = await reader.read(

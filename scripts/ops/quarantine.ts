@@ -74,7 +74,7 @@ function quarantinedText(record: QuarantinedRecord): string {
 }
 
 /** The output of `quarantine redrive --json`. */
-export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed'>;
+export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed' | 'unanswered'>;
 
 /**
  * Redrives all of the quarantine, or all dead letters, slice by slice. Safe to repeat.
@@ -89,6 +89,7 @@ async function redriveAll(
 ): Promise<RedriveTotals> {
   const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
+  let unanswered = 0;
   for await (const slice of invokeInSlices<RedriveResult>(functions, 'recovery', {
     action: 'redrive',
     kind,
@@ -96,11 +97,12 @@ async function redriveAll(
     for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];
     for (const error of slice.errors) progress(error);
     failed += slice.failed;
+    unanswered += slice.unanswered;
     if (slice.next !== undefined) progress(redriveText(totals));
   }
-  if (failed > 0)
+  if (failed + unanswered > 0)
     throw new OperatorError(
-      `${failed} objects could not be redriven; see the reasons above; ${redriveText(totals)}`,
+      `${failed} objects could not be redriven, and ${unanswered} wait for a store that is down; see the reasons above; ${redriveText(totals)}`,
     );
   return totals;
 }

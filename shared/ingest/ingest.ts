@@ -7,6 +7,7 @@ import { decodeLayout, type Layout, MAX_MERGED_BYTES, mergeLayouts } from '../mo
 import { bytesOfPacked, packLayout } from '../model/packed-layout';
 import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { isStoreFailure } from '../platform/store-failure';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
@@ -34,6 +35,8 @@ export interface IngestDependencies {
 export interface IngestResult {
   /** Sequence numbers of the records that the stream must deliver again. */
   readonly failed: readonly string[];
+  /** Whether the records failed only because stores failed, timed out or throttled. */
+  readonly isDown: boolean;
   readonly errors: readonly Error[];
   readonly samples: number;
   /** Sequence numbers of the records in quarantine. */
@@ -122,6 +125,7 @@ export async function ingestBatch(
   await mapLimited(byPartition(arrived), PARALLEL, ingest);
   return {
     failed: [...failed].map((index) => delivered[index]!.sequenceNumber),
+    isDown: errors.length > 0 && errors.every((error) => isStoreFailure(error)),
     errors,
     samples,
     quarantined,

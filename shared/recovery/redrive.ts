@@ -14,8 +14,10 @@ export interface RedriveObject {
 
 /** Runs the ingester's code on records. To append a record a second time is harmless. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
-  /** Sequence numbers of the records that a store refused. */
+  /** Sequence numbers of the records that were not appended. */
   readonly failed: readonly string[];
+  /** Whether they failed only because a store was down, so that a later try may succeed. @default false */
+  readonly isDown?: boolean;
   /** Sequence numbers of the records that still cannot be decoded; they are in quarantine. */
   readonly quarantined: readonly string[];
 }>;
@@ -58,9 +60,11 @@ export interface RedriveResult {
   /** Number of objects kept until the samples appended from them have left memory. */
   readonly waiting: number;
   readonly removed: number;
+  /** Number of objects kept because a store was down. The next redrive tries them again. */
+  readonly unanswered: number;
   /** Number of objects kept because a store refused their records, or because they are malformed. */
   readonly failed: number;
-  /** A sentence for each of the first hundred failed objects. */
+  /** A sentence for each of the first hundred of these objects. */
   readonly errors: readonly string[];
   /** Key of the last object of this call, to pass as `after` to continue. Undefined if no object follows it. */
   readonly next: string | undefined;
@@ -125,6 +129,7 @@ export async function redrive(
 ): Promise<RedriveResult> {
   const [entries, progress] = await Promise.all([ledger.entries(), ledger.progress()]);
   const errors: string[] = [];
+  let unanswered = 0;
   let failed = 0;
   let records = 0;
   let poison = 0;
@@ -139,11 +144,12 @@ export async function redrive(
     await store.delete(key);
     removed++;
   }
+  const resultOf = () => ({ records, poison, waiting, removed, unanswered, failed, errors });
   let last = after;
   for (;;) {
     const { objects, hasMore } = await store.list(prefix, last, PAGE);
     for (const { key } of objects) {
-      if (!hasTime()) return { records, poison, waiting, removed, failed, errors, next: last ?? '' };
+      if (!hasTime()) return { ...resultOf(), next: last ?? '' };
       last = key;
       const entry = entries.get(key);
       if (planRedrive(entry, progress) === 'wait') {
@@ -158,7 +164,8 @@ export async function redrive(
       if (entry === undefined && !isIngested) await ledger.delete(key);
       if (driven === undefined) continue;
       if ('error' in driven) {
-        failed++;
+        if (driven.isDown) unanswered++;
+        else failed++;
         if (errors.length < MAX_ERRORS) errors.push(driven.error);
         continue;
       }
@@ -175,7 +182,7 @@ export async function redrive(
       await ledger.put(key, { watermarkMs, notices: progress.notices, refusals: 0 });
       waiting++;
     }
-    if (!hasMore) return { records, poison, waiting, removed, failed, errors, next: undefined };
+    if (!hasMore) return { ...resultOf(), next: undefined };
   }
 }
 
@@ -208,7 +215,7 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
         await ledger.delete(key);
       else if ('error' in driven) {
         errors.push(driven.error);
-        await ledger.put(key, { ...entry, refusals: entry.refusals + 1 });
+        if (!driven.isDown) await ledger.put(key, { ...entry, refusals: entry.refusals + 1 });
       } else {
         const { watermarkMs } = await ledger.progress();
         await ledger.put(key, { watermarkMs, notices, refusals: 0 });
@@ -229,13 +236,17 @@ function isStillPoison(key: string, { poison }: { readonly poison: number }): bo
 /**
  * Ingests the records of an object.
  *
- * @returns how many records were ingested and how many cannot be decoded, or an error; undefined if the object no
- *   longer exists
+ * @returns how many records were ingested and how many cannot be decoded, or an error and whether it is that a store was
+ *   down; undefined if the object no longer exists
  */
 async function driveObject(
   { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,
   key: string,
-): Promise<{ readonly records: number; readonly poison: number } | { readonly error: string } | undefined> {
+): Promise<
+  | { readonly records: number; readonly poison: number }
+  | { readonly error: string; readonly isDown: boolean }
+  | undefined
+> {
   const object = await store.read(key);
   if (object === undefined) return undefined;
   let delivered: readonly DeliveredRecord[];
@@ -243,13 +254,14 @@ async function driveObject(
     delivered = recordsInObject(key, object.body, object.metadata);
   } catch (error) {
     if (!(error instanceof MalformedRedriveObjectError)) throw error;
-    return { error: error.message };
+    return { error: error.message, isDown: false };
   }
   let poison = 0;
   for (const part of cut(delivered)) {
-    const { failed, quarantined } = await ingest(part);
+    const { failed, isDown = false, quarantined } = await ingest(part);
+    const what = isDown ? 'a store did not answer for' : 'a store refused';
     if (failed.length > 0)
-      return { error: `${key}: a store refused ${failed.length} of ${part.length} records` };
+      return { error: `${key}: ${what} ${failed.length} of ${part.length} records`, isDown };
     poison += quarantined.length;
   }
   return { records: delivered.length - poison, poison };

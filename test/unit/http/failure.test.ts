@@ -6,8 +6,9 @@ import {
   ResourceNotFoundException,
 } from '@aws-sdk/client-dynamodb';
 import { ObjectGoneError } from '../../../shared/cold/cold-tier';
-import { failureOf, isStoreFailure } from '../../../shared/http/failure';
+import { failureOf } from '../../../shared/http/failure';
 import { HttpError } from '../../../shared/http/http';
+import { isStoreFailure } from '../../../shared/platform/store-failure';
 import { SelectLimitError } from '../../../shared/query/find-series';
 import { IncompleteReadError } from '../../../shared/query/incomplete';
 import { RefusedError } from '../../../shared/registry/refused';

@@ -24,6 +24,8 @@ class World {
   readonly ingested: DeliveredRecord[] = [];
   readonly poison = new Set<string>();
   refused: string | undefined;
+  /** Whether the refusing store is down. */
+  isDown = false;
   cutIn = Infinity;
   watermarkMs = 1;
   flushedUntilMs = 0;
@@ -111,6 +113,7 @@ class World {
         this.call();
         return {
           failed,
+          isDown: this.isDown,
           quarantined: records.map((r) => r.sequenceNumber).filter((n) => this.poison.has(n)),
         };
       },
@@ -303,9 +306,14 @@ describe('redrive', () => {
     world.quarantine(1);
     await redrive(world.dependencies(), QUARANTINE);
     world.loseMemory();
+    const { read } = world;
     world.read = () => Promise.reject(new Error('no answer'));
     for (let steps = 0; steps < 20; steps++)
       await expect(redriveLost(world.dependencies())).rejects.toThrow('no answer');
+    world.read = read;
+    [world.refused, world.isDown] = ['1', true];
+    for (let steps = 0; steps < 20; steps++)
+      await expect(redriveLost(world.dependencies())).rejects.toThrow('a store did not answer for 1 of 1');
   });
 
   test('of what a loss may have taken includes an object whose redrive was cut off', async () => {
@@ -371,6 +379,19 @@ describe('redrive', () => {
     world.pass(true);
     await redrive(world.dependencies(), QUARANTINE);
     expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
+  });
+
+  test('tells a store that is down from a store that refuses', async () => {
+    const world = new World();
+    for (const n of [1, 2]) world.quarantine(n);
+    world.refused = '2';
+    world.isDown = true;
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+      records: 1,
+      unanswered: 1,
+      failed: 0,
+      errors: ['quarantine/shard-0/2: a store did not answer for 1 of 1 records'],
+    });
   });
 
   test('goes on where time ended', async () => {
