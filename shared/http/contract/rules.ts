@@ -141,7 +141,8 @@ const undelivered = z.object({
       evaluatedAt: z.string(),
       attempts: z.int(),
       reasons: z.array(z.string()).meta({
-        description: 'Why receivers did not accept the batch, such as "hooks.example.com answered 404".',
+        description:
+          'Why the batch was given up: why receivers did not accept it, such as "hooks.example.com answered 404", or why there was no further attempt.',
       }),
       alerts: z.array(
         z.object({
@@ -214,7 +215,8 @@ export const rulesRoutes = [
     path: `${RECEIVERS}/undelivered`,
     right: 'read',
     function: 'registry',
-    summary: 'List notifications of the last week that were not delivered after all attempts, newest first',
+    summary:
+      'List notifications of the last week that were given up, newest first: a receiver refused them, all attempts failed, or they waited too long or behind too many',
     response: undelivered,
   },
   {
