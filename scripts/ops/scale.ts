@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { MemoryWatch } from '../../shared/operations/memory-commands';
-import { type CommonOptions, command, progress, run } from './command';
+import { type CommonOptions, command, run } from './command';
 import { drain } from './drain';
 import { type Functions, OperatorError } from './invoke';
 import { parseCount } from './option-values';
+import { interruptibleSlices } from './signals';
 
 /** Number of shards of the hot tier. */
 export interface ShardState {
@@ -52,12 +53,12 @@ export function scaleCommand(): Command {
           const { StageCache } = await import('./elasticache');
           const resharding = new StageCache(stack);
           try {
-            return await scale(
-              functions,
-              resharding,
-              { shards, drains, lookMs: LOOK_MS, beginMs: BEGIN_MS },
-              progress,
-            );
+            return await scaleInterruptibly(functions, resharding, {
+              shards,
+              drains,
+              lookMs: LOOK_MS,
+              beginMs: BEGIN_MS,
+            });
           } finally {
             resharding.close();
           }
@@ -65,6 +66,18 @@ export function scaleCommand(): Command {
         scaleText,
       );
     });
+}
+
+/** Changes the number of shards. If Ctrl-C ends the command, it says how far the change was. */
+export function scaleInterruptibly(
+  functions: Pick<Functions, 'invoke'>,
+  resharding: Resharding,
+  options: ScaleOptions,
+) {
+  return interruptibleSlices(
+    'A change that has begun goes on. To watch it, or to begin it, run the command again.',
+    (tell) => scale(functions, resharding, options, tell),
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { StageCache } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
-import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
+import { type Resharding, type ShardState, scale, scaleInterruptibly } from '../../../scripts/ops/scale';
 
 /** A cache that changes after several reads of its state, and functions that record their calls. */
 function world(shards: number, { looksToChange = 2, ignores = false, isChanging = false } = {}) {
@@ -41,7 +41,7 @@ function world(shards: number, { looksToChange = 2, ignores = false, isChanging 
       () => {},
       () => nowMs,
     );
-  return { run, calls, lose, state };
+  return { run, calls, lose, state, functions, resharding };
 }
 
 const WATCH = 'watch memory 900000';
@@ -52,6 +52,29 @@ describe('ops scale', () => {
     const { run, calls } = world(3);
     expect(await run(5)).toMatchObject({ from: 3, to: 5, drainedSamples: 50, losses: 0 });
     expect(calls).toEqual([WATCH, 'drain', WATCH, 'begin 5', WATCH, END]);
+  });
+
+  test('says on Ctrl-C how far it was and how to go on, and exits with 130', async () => {
+    const { functions, resharding } = world(3, { looksToChange: 20 });
+    const lines: string[] = [];
+    const error = jest.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(line));
+    const exited = Promise.withResolvers<unknown>();
+    const exit = jest
+      .spyOn(process, 'exit')
+      .mockImplementation(((code: number) => exited.resolve(code)) as never);
+    const look = async () => {
+      const state = await resharding.look();
+      if (lines.includes('3 of 5 shards, 3 primaries with slots, slots are moving'))
+        process.emit('SIGINT', 'SIGINT');
+      return state;
+    };
+    const options = { shards: 5, drains: false, lookMs: 0, beginMs: 60_000 };
+    const ended = scaleInterruptibly(functions, { ...resharding, look }, options);
+    expect(await exited.promise).toBe(130);
+    expect(lines.at(-1)).toMatch(/^interrupted\. Last state: 3 of 5 shards, .* run the command again\.$/);
+    await ended;
+    error.mockRestore();
+    exit.mockRestore();
   });
 
   test('also reduces the number of shards', async () => {
