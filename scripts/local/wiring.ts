@@ -38,7 +38,7 @@ export interface HostFaults {
 }
 
 /**
- * Returns the variables that a function's instance gets in addition to the template's, or in place of them: locally
+ * Returns the variables that a function's instance gets in addition to the template's, or in place of them. Locally,
  * the hot tier has no TLS, cluster mode or IAM, and the API has no domain name.
  *
  * @param secret key id that the host's Lambda API requires; the stand-in for AWS accepts any

@@ -70,8 +70,8 @@ const WORKERS = 4;
 /** Number of partitions whose manifests are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /**
- * For this long after a day was archived, every run checks the partition's rollups, ms. After that, a run checks them
- * only once a day, together with all days of the partition.
+ * Time after a day was archived in which every run checks the partition's rollups, ms. Later, a run checks them only
+ * once a day, together with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';

@@ -3,7 +3,7 @@ import { DAY_MS } from '../model/duration';
 import { hasTurn } from '../model/partitions';
 import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 
-/** For this long after a day was due to be archived, every hourly run checks it, ms. */
+/** Time after a day was due to be archived in which every hourly run checks the day, ms. */
 const RECENT_MS = 3 * DAY_MS;
 /**
  * Number of hours in a day. In one of these hours, which depends on the partition, a run checks all days of the

@@ -26,11 +26,14 @@ export interface SourceCatalogue {
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**
-   * Tests whether a series of `layouts` belongs to the source: a pool's layouts also have series of other
+   * Tests whether a series of `layouts` belongs to the source, because a pool's layouts also have series of other
    * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** Window lengths with which the source's samples were written, ms, ascending; several if the setting has changed. */
+  /**
+   * Lengths of the windows in which the source's samples were written, ms, ascending. Several if the setting has
+   * changed.
+   */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;

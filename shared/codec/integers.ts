@@ -205,13 +205,13 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
   return { tries0, tries1, tries2: tries1 && turns > 0 && turns < deltas * 1.25 };
 }
 
-/** The `resolution` of {@link chooseBins} for short sequences. */
+/** The `resolution` of {@link chooseBins} for sequences up to {@link SHORT}. */
 const SHORT_RESOLUTION = 16;
 /** The `resolution` of {@link chooseBins} for sequences up to {@link SAMPLE_ABOVE}. */
 const MIDDLE_RESOLUTION = 32;
 /** Sequences up to this length are short. */
 const SHORT = 128;
-/** The `resolution` of {@link chooseBins} for samples of longer sequences. */
+/** The `resolution` of {@link chooseBins} for longer sequences. Their bins are chosen from a part of the sequence. */
 const SAMPLE_RESOLUTION = 16;
 
 /**

@@ -25,9 +25,12 @@ const ANY_PARTS = bitsEach(48);
  * counter in 64.
  */
 const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
-/** The index of the part with the seconds. Only the difference from the arrival time is stored. */
+/** The index of the part with the seconds. What is stored of this part is only the difference from the arrival time. */
 const CLOCK_PART = 1;
-/** A sequence number is assumed to come from Kinesis if its seconds are closer than this to the arrival time. */
+/**
+ * A sequence number is assumed to come from Kinesis if its seconds differ from the arrival time by less than this, in
+ * seconds.
+ */
 const MAX_CLOCK_DISTANCE = 1e6;
 /** Maximum number of parts of a sequence number: 448 bits, divided like {@link KINESIS_PARTS}. */
 const MAX_PARTS = 11;

@@ -36,8 +36,9 @@ interface DecodedGroup {
 }
 
 /**
- * Caches decoded rollups, enough for some months of a hundred hosts. Entries never become stale: they are cached by the
- * object's key and ETag, which each read gets from the directory, and the bytes of a key and ETag never change.
+ * Caches decoded rollups, enough for some months of a hundred hosts. Entries never become stale: the cache's keys
+ * contain an object's key and ETag, which each read gets from the directory. The bytes of an object with a given key
+ * and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
 /** Estimated memory of an entry of a map of columns, in bytes, besides the column's own bytes. */

@@ -120,8 +120,8 @@ const LOOK_UP_UNITS = 1;
 /** Read units of an eventually consistent query that finds little. */
 const QUERY_UNITS = 0.5;
 /**
- * Bytes that the table stores for a source of 100 series and an archived day: 830 in the directory of the archive, and
- * the rest in that of the rollups. Measured by `npm run simulate -- --load`.
+ * Bytes that the table stores for a source of 100 series and an archived day: 830 in the archive's directory, and 110
+ * in the rollups' directory. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
 /** Average time until DynamoDB deletes an expired item, ms. It may take up to two days. */

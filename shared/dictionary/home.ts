@@ -52,9 +52,9 @@ const MAX_UNIONS = 2_048;
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Maximum crowding of a home's groups: the average number of series in a group, divided by the number that
- * `splitBitsFor` allows. 8 times 256 is half of the 4,096 series above which the archive does not roll up a group.
- * Without this bound, a target with many queues would put ten thousand series into a group.
+ * Maximum crowding of a home's groups: the average number of series in a group, divided by the 256 that `splitBitsFor`
+ * allows. So a group has at most 2,048 series on average, which is half of the number above which the archive does not
+ * roll up a group. Without this bound, a target with many queues would put ten thousand series into a group.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */

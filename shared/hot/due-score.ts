@@ -8,9 +8,9 @@ export const STEP = 0.618034;
  *
  * Without them, group-windows would become due together: all group-windows of an hour are first written in the same
  * minute. So each group-window also waits for a share of the maximum delay, which is a setting. The shares of a
- * partition's group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
- * would give some minutes a fifth more work than others.) A hash of the partition shifts all shares of the partition,
- * so that partitions with only one group differ from each other.
+ * partition's group-windows are multiples of the golden ratio, so they are spread evenly. (Hashes of the group-windows
+ * would give some minutes a fifth more work than others.) A hash of the partition is added to all shares of the
+ * partition. Otherwise partitions with only one group would all have the same share.
  *
  * In the due index, the score of a group-window is the time of its first write, in ms by the Redis server's clock, plus
  * the share as a fraction. A double with the current time has room for such a fraction.

@@ -43,8 +43,8 @@ const PARALLEL = 16;
 const LIKELY_WINDOWS = 4;
 
 /**
- * Whole frames are cached only if the range of the read ends less than this long before now, or less than this long
- * before the end of its newest window, ms.
+ * A read caches whole frames only if its range ends less than this long before now, or before the end of its newest
+ * window, ms.
  */
 const EARLY_MS = 5 * 60_000;
 

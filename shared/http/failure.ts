@@ -9,8 +9,8 @@ import { overLimit } from './metered';
 import { statusOfPromql } from './prometheus-failure';
 
 /**
- * Turns an error that a handler threw into a response: 4xx if the client can correct it, 503 if a store
- * failed, timed out or throttled, 500 for everything else, which is a bug.
+ * Turns an error that a handler threw into a response: 4xx if the client can correct the error; 503 if a store failed,
+ * timed out or throttled; 500 for everything else. A 500 is a bug.
  *
  * @param requestId shown in the message and a header of a 500, to find its log entry
  */

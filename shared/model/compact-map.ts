@@ -92,7 +92,7 @@ const ENTRY_BYTES = 32;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots in which a string may be: the slot given by its hash, and the slots after it. If half of all slots
- * are taken, one string in 100,000 finds none of its slots free.
+ * Number of slots in which a string may be: the slot given by its hash, and the slots after it. While half of all slots
+ * are taken, only one new string in 100,000 finds none of its slots free.
  */
 const PROBES = 32;

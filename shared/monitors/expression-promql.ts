@@ -8,8 +8,8 @@ export type HostsOfRole = (roleFullname: string) => readonly string[];
  * Compiles an expression to PromQL.
  *
  * Most functions of PromQL drop the name of a series. But the names alone distinguish the metrics of one host. So
- * metrics that a wildcard selects keep their name in the label `metric`, and each part of a group gets a label of its
- * own, `line1` in an innermost group.
+ * metrics that a wildcard selects keep their name in the label `metric`. Each part of a group gets its index as a
+ * label: `line1` in an innermost group, `line2` in a group of such groups.
  *
  * `roleSlots` reads the hosts that are in the role now, because nobody records former members.
  *

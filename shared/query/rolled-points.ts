@@ -268,8 +268,8 @@ function joinResets(parts: readonly Part[], length: number): Float64Array {
 const lastValue: LastOf = ({ last }, grain) => last![grain]!;
 
 /**
- * For each use, a function that returns the value of a point that stands for the rest of a grain: all of its samples
- * except one at its very start. Without such a sample, the rest is the whole grain.
+ * For each use, a function that returns the value of a point for the rest of a grain: all samples of the grain except
+ * one at its very start. If no sample is at the start, the rest is the whole grain.
  */
 const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   first: lastValue,

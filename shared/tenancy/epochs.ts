@@ -14,7 +14,7 @@ export class EpochError extends Error {
 
 /**
  * Returns the first day on which a new epoch may begin. The day is so far ahead that no writer has placed samples of
- * that day yet, and that every writer learns of an epoch published now before it places any.
+ * that day yet. If an epoch is published now, every writer learns of it before it places any of these samples.
  */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);

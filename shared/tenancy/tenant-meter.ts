@@ -73,10 +73,7 @@ export class TenantMeter {
     return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
   }
 
-  /**
-   * Whether the tenant has reached its limit of series. The number of series that this is judged by is at most 30 s
-   * old.
-   */
+  /** Whether the tenant has reached its limit of series, by a number of series that is at most 30 s old. */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }

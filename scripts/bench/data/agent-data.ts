@@ -1,7 +1,7 @@
 /**
- * Generates a host's metrics in the form of mackerel-agent's plugins: 100 series with one value a minute,
- * namely percentages of jiffies, gauges in KiB and pages, rates per second, counters, load averages and
- * constants. The result is always the same.
+ * Generates 100 series of a host with one value a minute, like those of mackerel-agent's plugins: percentages of
+ * jiffies, gauges in KiB and pages, rates per second, counters, load averages and constants. The result is always the
+ * same.
  */
 
 import { MINUTE_MS } from '../../../shared/model/duration';

@@ -46,9 +46,9 @@ export interface QueryDataShape {
 }
 
 /**
- * Writes hosts with 100 metrics and one post a minute: the last hour and the current one in memory, a day in
- * the warm table in hourly windows, and days in the archive with one object per partition and day, one chunk
- * per host.
+ * Writes hosts with 100 metrics and one post a minute. Memory has the last hour and the current one, the warm table has
+ * a day in hourly windows, and the archive has the days before. There, each partition and day has one object, with one
+ * chunk for each host.
  */
 export async function writeQueryData(
   tiers: Tiers,

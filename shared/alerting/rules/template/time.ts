@@ -109,7 +109,7 @@ export class GoTime {
 const LAYOUT_PART =
   /2006|January|Jan|Monday|Mon|MST|-07:00|-0700|Z07:00|Z0700|[.,]0+(?!\d)|[.,]9+(?!\d)|_2|01|02|03|04|05|06|15|PM|pm|[12345]/g;
 
-/** Formats the parts of a layout. */
+/** For each part of a layout, a function that formats this part of a date. */
 const LAYOUT: Readonly<Record<string, (date: Date) => string>> = {
   '2006': (date) => String(date.getUTCFullYear()).padStart(4, '0'),
   '06': (date) => two(date.getUTCFullYear() % 100),
