@@ -11,7 +11,7 @@ import {
   expectReads,
   planRuleGroup,
 } from './advance-rule-group';
-import { channelsOf, type ReceiverStore } from './delivery/receivers';
+import { changeReceiversOf, type ReceiverStore } from './delivery/receivers';
 import type { SilenceStore } from './delivery/silence-store';
 import { silenceTest } from './delivery/silences';
 import { encodeOutcome, type FoundTask, Invocation, perTenant, type SampleInputs } from './invocation';
@@ -65,7 +65,7 @@ async function readPolicy(
   const silencedBy = silenceTest(stored, nowMs);
   return {
     isSilenced: (labels) => silencedBy(labels).length > 0,
-    repeatsMs: [...new Set(channelsOf(found).map(({ repeatMs }) => repeatMs))],
+    repeatsMs: [...new Set(changeReceiversOf(found).map(({ repeatMs }) => repeatMs))],
   };
 }
 

@@ -19,6 +19,7 @@ import { tenantIdOf } from '../model/placement';
 import type { AlertEvent } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
+import { type DestinationStores, destinationsOf } from '../monitors/destinations';
 import type { Downtime } from '../monitors/downtime';
 import { type ExternalStores, evaluateExternal } from '../monitors/evaluate-external';
 import type { Monitor } from '../monitors/monitor';
@@ -26,7 +27,6 @@ import type { MonitorState } from '../monitors/monitor-state';
 import { NotificationGroups } from '../monitors/notification-groups';
 import type { Probe } from '../monitors/probe';
 import { suspendChannels } from '../monitors/suspend-channels';
-import { type TargetStores, targetsOf } from '../monitors/targets';
 import { CANARY_TENANT } from '../operations/canary-key';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
@@ -61,7 +61,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
   const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
   const publish = publisher();
   const channels = new GivenDocuments<Channel>(table, 'channels');
-  const targets: TargetStores = {
+  const destinations: DestinationStores = {
     alerts: new AlertStore(table, stage.retention),
     channels,
     groups: new NotificationGroups(table),
@@ -77,9 +77,9 @@ export function evaluatorDependencies(): TaskRunDependencies {
     publish,
     externalUrl,
     now: Date.now,
-    told: new Map(),
-    eventTargets: (tenant, batch) => targetsOf(targets, tenant, batch),
-    gaveUp: (tenantId, addresses) => suspendChannels(channels, tenantId, addresses, Date.now()),
+    reported: new Map(),
+    eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch),
+    gaveUp: (tenantId, ids) => suspendChannels(channels, tenantId, ids, Date.now()),
   };
   const tenants = new Tenants(table);
   const external: Omit<ExternalStores, 'probe'> = {

@@ -30,18 +30,18 @@ export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number
   minute: (seconds) => Math.floor(modulo(whole(seconds), 3600) / 60),
   hour: (seconds) => Math.floor(modulo(whole(seconds), 86_400) / 3600),
   day_of_week: (seconds) => modulo(dayOf(seconds) + 4, 7),
-  day_of_month: (seconds) => civil(dayOf(seconds)).day,
+  day_of_month: (seconds) => dateOf(dayOf(seconds)).day,
   day_of_year: (seconds) => {
     const day = dayOf(seconds);
-    return day - firstDayOf(civil(day).year) + 1;
+    return day - firstDayOf(dateOf(day).year) + 1;
   },
   days_in_month: (seconds) => {
-    const { year, month } = civil(dayOf(seconds));
+    const { year, month } = dateOf(dayOf(seconds));
     if (month === 2) return isLeap(year) ? 29 : 28;
     return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
   },
-  month: (seconds) => civil(dayOf(seconds)).month,
-  year: (seconds) => civil(dayOf(seconds)).year,
+  month: (seconds) => dateOf(dayOf(seconds)).month,
+  year: (seconds) => dateOf(dayOf(seconds)).year,
 };
 
 /**
@@ -77,7 +77,7 @@ function firstDayOf(year: number): number {
  *
  * @see https://howardhinnant.github.io/date_algorithms.html#civil_from_days
  */
-function civil(unixDay: number): { readonly year: number; readonly month: number; readonly day: number } {
+function dateOf(unixDay: number): { readonly year: number; readonly month: number; readonly day: number } {
   const days = unixDay + 719_468;
   const era = Math.floor(days / 146_097);
   const ofEra = days - era * 146_097;

@@ -47,7 +47,7 @@ interface TenantState {
   usedBeforeMs: number;
   /** Query time of this instance that the table does not have yet, in ms. */
   unsentMs: number;
-  heardAtMs: number;
+  updatedAtMs: number;
   /** Time of the last call to the table, whether or not it answered. */
   calledAtMs: number;
   refusal: (RefusedQuery & { readonly untilMs: number }) | undefined;
@@ -81,13 +81,13 @@ export class QueryBudgets {
     if (refusal !== undefined) return refusal;
     const { minute } = state;
     const isLight =
-      startedMs - state.heardAtMs < MINUTE_MS &&
+      startedMs - state.updatedAtMs < MINUTE_MS &&
       Math.max(state.usedMs, state.usedBeforeMs) < LIGHT_SHARE * limitMs(limits);
     if (isLight) return { minute, startedMs, hasPermit: false };
     state.calledAtMs = startedMs;
     const permit = await this.takePermit(tenant, minute, limits);
     if (permit === undefined) return { minute, startedMs, hasPermit: false };
-    this.hear(state, minute, permit.usedMs);
+    this.updateUsed(state, minute, permit.usedMs);
     if (permit.isAdmitted) return { minute, startedMs, hasPermit: true };
     const nowMs = this.now();
     const refused = refusalOf(state, limits, nowMs) ?? {
@@ -97,7 +97,7 @@ export class QueryBudgets {
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
     // After a rejection, the tenant is no longer light: its next query needs a permit, however little query time it has
     // used.
-    state.heardAtMs = -Infinity;
+    state.updatedAtMs = -Infinity;
     return refused;
   }
 
@@ -146,7 +146,7 @@ export class QueryBudgets {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const ended = permitted === undefined ? 0 : 1;
-      this.hear(state, minute, await this.table.endQueries(tenant.id, minute, ended, sentMs, signal));
+      this.updateUsed(state, minute, await this.table.endQueries(tenant.id, minute, ended, sentMs, signal));
     } catch (error) {
       log.warn('query time was not counted in the usage table', { error });
     }
@@ -165,17 +165,17 @@ export class QueryBudgets {
   }
 
   /** Updates the tenant's state with the table's total of a minute, if the state still has this minute. */
-  private hear(state: TenantState, minute: number, totalMs: number): void {
+  private updateUsed(state: TenantState, minute: number, totalMs: number): void {
     if (minute !== state.minute) return;
     state.usedMs = totalMs + state.unsentMs;
-    state.heardAtMs = this.now();
+    state.updatedAtMs = this.now();
   }
 
   private state({ id }: Tenant, nowMs: number): TenantState {
     const minute = Math.floor(nowMs / MINUTE_MS);
     let state = this.states.get(id);
     if (state === undefined) {
-      const never = { heardAtMs: -Infinity, calledAtMs: -Infinity };
+      const never = { updatedAtMs: -Infinity, calledAtMs: -Infinity };
       state = { minute, usedMs: 0, usedBeforeMs: 0, unsentMs: 0, ...never, refusal: undefined };
       this.states.set(id, state);
     }

@@ -8,18 +8,18 @@ import { TaskIndex } from '../../shared/alerting/tasks/task-index';
 import { TaskStates } from '../../shared/alerting/tasks/task-states';
 import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
-import type { AlertBatch } from '../../shared/monitors/alert-event';
+import type { AlertBatch, AlertEvent } from '../../shared/monitors/alert-event';
 import type { AlertRecord } from '../../shared/monitors/alert-record';
 import { AlertStore } from '../../shared/monitors/alert-store';
 import type { Channel } from '../../shared/monitors/channel';
 import { checkReport } from '../../shared/monitors/check-report';
 import { CheckStore } from '../../shared/monitors/check-store';
 import { closeAlert } from '../../shared/monitors/close-alert';
+import { destinationsOf } from '../../shared/monitors/destinations';
 import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';
 import type { Monitor } from '../../shared/monitors/monitor';
 import type { MonitorState } from '../../shared/monitors/monitor-state';
 import { NotificationGroups } from '../../shared/monitors/notification-groups';
-import { targetsOf } from '../../shared/monitors/targets';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { GivenDocuments } from '../../shared/registry/given-documents';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -58,7 +58,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
   test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
-    const store = new EvaluatorStore(table, now);
+    const store = new EvaluatorStore<AlertEvent>(table, now);
     const index = new TaskIndex(table, now);
     const alerts = new AlertStore(table, DAY_MS);
     const checks = new CheckStore(table, store, now);
@@ -116,7 +116,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
         `${alert.statusChangedAt} ${alert.status.toUpperCase()}`,
       ]);
     });
-    const targets = {
+    const destinations = {
       alerts: { record: faulty((...args: Parameters<AlertStore['record']>) => alerts.record(...args)) },
       channels,
       groups: notificationGroups,
@@ -129,22 +129,22 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       externalUrl: '',
       now,
       post,
-      told: new Map(),
+      reported: new Map(),
       ruleStates: { list: async () => new Map() },
       store: {
         outbox: () => store.outbox(),
         sent: faulty((key: string) => store.sent(key)),
-        putOff: faulty((...args: Parameters<EvaluatorStore['putOff']>) => store.putOff(...args)),
-        giveUp: (...args: Parameters<EvaluatorStore['giveUp']>) => store.giveUp(...args),
+        putOff: faulty((...args: Parameters<EvaluatorStore<AlertEvent>['putOff']>) => store.putOff(...args)),
+        giveUp: (...args: Parameters<EvaluatorStore<AlertEvent>['giveUp']>) => store.giveUp(...args),
       },
-      eventTargets: (owner: Pick<Tenant, 'id' | 'name'>, batch: object) =>
-        targetsOf(targets, owner, batch as AlertBatch),
+      eventDestinations: (owner: Pick<Tenant, 'id' | 'name'>, batch: AlertBatch) =>
+        destinationsOf(destinations, owner, batch),
       gaveUp: async () => {},
     };
     const evaluator: TaskRunDependencies = {
       index,
       store: {
-        commit: faulty((...args: Parameters<EvaluatorStore['commit']>) => store.commit(...args)),
+        commit: faulty((...args: Parameters<EvaluatorStore<AlertEvent>['commit']>) => store.commit(...args)),
         beginRun: (...args) => store.beginRun(...args),
         endRun: (...args) => store.endRun(...args),
         putReport: (...args) => store.putReport(...args),

@@ -7,7 +7,7 @@ import type { Table } from '../../platform/table';
 import { Documents } from '../../registry/documents';
 import type { Notification } from '../tasks/notification';
 
-/** An address to which notifications are sent. */
+/** A URL to which notifications are sent. */
 export interface Receiver {
   /** An https URL without credentials. */
   readonly url: string;
@@ -15,8 +15,8 @@ export interface Receiver {
   readonly authorization?: string;
 }
 
-/** Which alerts a channel receives, and how often it is notified again of an alert that keeps firing. */
-interface ChannelOptions {
+/** Which alerts a receiver gets, and how often it is notified again of an alert that keeps firing. */
+interface ReceiverOptions {
   /**
    * Matchers that an alert's labels must all satisfy, such as `severity="page"`.
    *
@@ -35,11 +35,11 @@ export interface Receivers {
   /** Alertmanagers. Each receives all alerts, at its URL with `/api/v2/alerts` appended. */
   readonly alertmanagers: readonly Receiver[];
   /** Webhooks that receive bodies in Alertmanager's format, version 4. */
-  readonly webhooks: readonly (Receiver & ChannelOptions)[];
+  readonly webhooks: readonly (Receiver & ReceiverOptions)[];
   /** Webhooks that accept Slack's messages. Their URLs are secrets. */
-  readonly slack: readonly ({ readonly url: string } & ChannelOptions)[];
+  readonly slack: readonly ({ readonly url: string } & ReceiverOptions)[];
   /** SNS topics. */
-  readonly topics: readonly ({ readonly topicArn: string } & ChannelOptions)[];
+  readonly topics: readonly ({ readonly topicArn: string } & ReceiverOptions)[];
 }
 
 export const NO_RECEIVERS: Receivers = { alertmanagers: [], webhooks: [], slack: [], topics: [] };
@@ -65,11 +65,11 @@ export class ReceiverStore {
 }
 
 /**
- * A receiver that is notified of changes and periodically of alerts that keep firing. Alertmanagers are not
- * channels: they get all firing alerts every minute.
+ * A receiver that is notified of changes, and periodically of alerts that keep firing. Alertmanagers are notified
+ * otherwise: they get all firing alerts every minute.
  */
-export interface ReceiverChannel {
-  /** Identifies the channel within its tenant; a hash of its address and options. */
+export interface ChangeReceiver {
+  /** Identifies the receiver within its tenant; a hash of its address and options. */
   readonly id: Id;
   readonly kind: 'webhook' | 'slack' | 'topic';
   /** URL, or a topic's ARN. */
@@ -77,30 +77,30 @@ export interface ReceiverChannel {
   readonly authorization?: string;
   /** Interval between repeated notifications of an alert that keeps firing, in ms. */
   readonly repeatMs: number;
-  /** Returns whether the channel wants alerts with these labels. */
+  /** Returns whether the receiver wants alerts with these labels. */
   readonly isWanted: (labels: Labels) => boolean;
 }
 
 /** Default interval between repeated notifications, the same as an Alertmanager's. */
 const DEFAULT_REPEAT = '4h';
 
-export function channelsOf({ webhooks, slack, topics }: Receivers): ReceiverChannel[] {
+export function changeReceiversOf({ webhooks, slack, topics }: Receivers): ChangeReceiver[] {
   return [
-    ...webhooks.map(({ url, ...options }) => channelOf('webhook', url, options)),
-    ...slack.map(({ url, ...options }) => channelOf('slack', url, options)),
-    ...topics.map(({ topicArn, ...options }) => channelOf('topic', topicArn, options)),
+    ...webhooks.map(({ url, ...options }) => changeReceiverOf('webhook', url, options)),
+    ...slack.map(({ url, ...options }) => changeReceiverOf('slack', url, options)),
+    ...topics.map(({ topicArn, ...options }) => changeReceiverOf('topic', topicArn, options)),
   ];
 }
 
-function channelOf(
-  kind: ReceiverChannel['kind'],
+function changeReceiverOf(
+  kind: ChangeReceiver['kind'],
   address: string,
   {
     authorization,
     match = [],
     repeatInterval = DEFAULT_REPEAT,
-  }: ChannelOptions & Pick<Receiver, 'authorization'>,
-): ReceiverChannel {
+  }: ReceiverOptions & Pick<Receiver, 'authorization'>,
+): ChangeReceiver {
   return {
     id: idOf('channel', kind, address, authorization ?? '', JSON.stringify(match), repeatInterval),
     kind,
@@ -111,9 +111,9 @@ function channelOf(
   };
 }
 
-/** Selects the notifications of a batch that a channel should receive. */
+/** Selects the notifications of a batch that a receiver should get. */
 export function notificationsFor(
-  { repeatMs, isWanted }: ReceiverChannel,
+  { repeatMs, isWanted }: ChangeReceiver,
   notifications: readonly Notification[],
 ): readonly Notification[] {
   return notifications.filter(

@@ -16,24 +16,24 @@ import type { TopicMessage } from './message-text';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, receiverSlackBody, receiverWebhookBody, topicMessages } from './receiver-bodies';
 import {
-  channelsOf,
+  type ChangeReceiver,
+  changeReceiversOf,
   notificationsFor,
-  type ReceiverChannel,
   type ReceiverStore,
   type Receivers,
 } from './receivers';
 
 /** A receiver of a batch. */
-export interface Target {
-  /** Identifies the target within its tenant. */
-  readonly address: string;
+export interface Destination {
+  /** Identifies the destination within its tenant. */
+  readonly id: string;
   /**
-   * Name of a queue of the target. Batches with the same target and queue are sent in order. If the queue is the id of
-   * the batch's monitor, the batch's next targets and all later batches of the monitor wait for this target, for ten
-   * minutes at most.
+   * Name of a queue of the destination. Batches with the same destination and queue are sent in order. If the queue
+   * is the id of the batch's monitor, the batch's next destinations and all later batches of the monitor wait for this
+   * destination, for ten minutes at most.
    */
   readonly queue: string;
-  /** How many of the batch's notifications the target receives. */
+  /** How many of the batch's notifications the destination receives. */
   readonly count: number;
   /** @throws {DeliveryError} */
   readonly deliver: () => Promise<void>;
@@ -57,19 +57,19 @@ interface RuleDelivery {
    * When this process last reported an alert to all of the tenant's Alertmanagers, in ms, by tenant and by the alert's
    * key. A cache.
    */
-  readonly told: Map<Id, Map<string, number>>;
+  readonly reported: Map<Id, Map<string, number>>;
 }
 
 /** @template Event the events of monitors and checks, which this room only passes on */
 export interface SendDependencies<Event extends BaseEvent = BaseEvent> extends RuleDelivery {
   readonly store: Pick<EvaluatorStore<Event>, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
-  /** Returns the targets of a batch of monitor and check alerts. */
-  readonly eventTargets: (
+  /** Returns the destinations of a batch of monitor and check alerts. */
+  readonly eventDestinations: (
     tenant: Pick<Tenant, 'id' | 'name'>,
     batch: EventBatch<Event>,
-  ) => Promise<readonly Target[]>;
-  /** Called when a batch of events becomes a dead letter, with the addresses whose last attempt failed. */
-  readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
+  ) => Promise<readonly Destination[]>;
+  /** Called when a batch of events becomes a dead letter, with the ids of the destinations whose last attempt failed. */
+  readonly gaveUp: (tenantId: Id, ids: readonly string[]) => Promise<void>;
 }
 
 export interface SendReport {
@@ -79,7 +79,7 @@ export interface SendReport {
   readonly failed: number;
   /** Number of notifications that are no longer retried: finally rejected, or attempted too often. */
   readonly dropped: number;
-  /** Age of the oldest batch that a channel has not accepted, in ms. */
+  /** Age of the oldest batch that a destination has not accepted, in ms. */
   readonly outboxAgeMs: number;
 }
 
@@ -125,7 +125,7 @@ export function waitMs(attempts: number): number {
 
 /**
  * Sends alerts to the receivers of the given tenants, and of tenants with waiting batches. Alertmanagers get
- * all firing alerts once a minute, which also serves as the retry. Channels get the changes from the outbox
+ * all firing alerts once a minute, which also serves as the retry. The other receivers get the changes from the outbox
  * at least once, in order for each rule group.
  */
 export async function sendAll<Event extends BaseEvent>(
@@ -147,7 +147,7 @@ export async function sendAll<Event extends BaseEvent>(
     };
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
-      await tellAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
+      await reportToAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
       await empty(dependencies, tenant, receivers, items, report, hasTime);
     } catch (error) {
@@ -173,8 +173,8 @@ interface Report {
   readonly settled: Set<string>;
 }
 
-async function tellAlertmanagers(
-  { ruleStates, post, externalUrl, now, told }: RuleDelivery,
+async function reportToAlertmanagers(
+  { ruleStates, post, externalUrl, now, reported }: RuleDelivery,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
   report: Report,
@@ -183,7 +183,7 @@ async function tellAlertmanagers(
   const found = await ruleStates.list(tenant.id);
   const nowMs = now();
   const recent = new Map(
-    [...(told.get(tenant.id) ?? [])].filter(([, toldMs]) => Math.abs(nowMs - toldMs) < RESEND_MS),
+    [...(reported.get(tenant.id) ?? [])].filter(([, reportedMs]) => Math.abs(nowMs - reportedMs) < RESEND_MS),
   );
   for (const { json, keys } of alertmanagerBodies(
     found.values(),
@@ -206,8 +206,8 @@ async function tellAlertmanagers(
     );
     if (taken.every(Boolean)) for (const key of keys) recent.set(key, nowMs);
   }
-  if (recent.size === 0) told.delete(tenant.id);
-  else told.set(tenant.id, recent);
+  if (recent.size === 0) reported.delete(tenant.id);
+  else reported.set(tenant.id, recent);
 }
 
 /**
@@ -225,8 +225,8 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
 }
 
 /**
- * Sends a tenant's batches to its channels. Each channel gets the batches in order, so it is notified of an
- * alert's start before its end. A failing channel does not delay the others.
+ * Sends a tenant's batches to their destinations. Each destination gets the batches in order, so it is notified of an
+ * alert's start before its end. A failing destination does not delay the others.
  */
 async function empty<Event extends BaseEvent>(
   dependencies: SendDependencies<Event>,
@@ -237,7 +237,7 @@ async function empty<Event extends BaseEvent>(
   hasTime: () => boolean,
 ): Promise<void> {
   const { store, now } = dependencies;
-  const channels = channelsOf(receivers);
+  const changeReceivers = changeReceiversOf(receivers);
   const waiting = new Set<string>();
   for (const [i, item] of items.entries()) {
     if (!hasTime()) return;
@@ -252,33 +252,33 @@ async function empty<Event extends BaseEvent>(
     }
     const isStopped = () =>
       isEventBatch(batch) &&
-      (waiting.has(unknownTargets(batch.monitorId)) ||
+      (waiting.has(unknownDestinations(batch.monitorId)) ||
         (waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS));
     if (isStopped() && !isEnding) continue;
     const isRepeat = isRepeated(batch);
-    const targets = await targetsOf(dependencies, tenant, item, channels);
+    const destinations = await destinationsOf(dependencies, tenant, item, changeReceivers);
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
     // A refusal makes the batch a dead letter, which has the damaged bytes, once its other notifications are sent.
     if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
     const failures = new Map<string, string>();
-    for (const target of targets) {
+    for (const destination of destinations) {
       if (isStopped()) break;
-      const { address, queue } = target;
-      if (taken.has(address)) continue;
+      const { id, queue } = destination;
+      if (taken.has(id)) continue;
       if (!isRepeat && (waiting.has(queue) || isLater(dueMs, now()))) {
         waiting.add(queue);
         continue;
       }
-      const failure = await deliver(target, batch.tenant, report);
-      if (failure === undefined || failure.isFinal) taken.add(address);
+      const failure = await deliver(destination, batch.tenant, report);
+      if (failure === undefined || failure.isFinal) taken.add(id);
       if (failure?.isFinal) refused.add(failure.message);
       else if (failure !== undefined) {
-        failures.set(address, failure.message);
+        failures.set(id, failure.message);
         waiting.add(queue);
       }
     }
-    const isTaken = targets.every(({ address }) => taken.has(address));
+    const isTaken = destinations.every(({ id }) => taken.has(id));
     const hasFailed = failures.size > 0;
     const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
     if (isRepeat || isTaken) {
@@ -329,52 +329,56 @@ async function giveUp(
 }
 
 /**
- * Returns the targets of a batch. If they cannot be determined, returns one target in their place, whose delivery
- * fails.
+ * Returns the destinations of a batch. If they cannot be determined, returns one destination in their place, whose
+ * delivery fails.
  */
-async function targetsOf<Event extends BaseEvent>(
+async function destinationsOf<Event extends BaseEvent>(
   dependencies: SendDependencies<Event>,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { key, batch, unreadable }: OutboxItem<Event>,
-  channels: readonly ReceiverChannel[],
-): Promise<readonly Target[]> {
+  changeReceivers: readonly ChangeReceiver[],
+): Promise<readonly Destination[]> {
   try {
     if (unreadable !== undefined) throw unreadable;
     return isEventBatch(batch)
-      ? await dependencies.eventTargets(tenant, batch)
-      : channels.map((channel) => targetOf(dependencies, channel, batch));
+      ? await dependencies.eventDestinations(tenant, batch)
+      : changeReceivers.map((receiver) => destinationOf(dependencies, receiver, batch));
   } catch (error) {
     const deliver = () => Promise.reject(error);
-    const queue = isEventBatch(batch) ? unknownTargets(batch.monitorId) : key;
-    return [{ address: 'targets', queue, count: 1, deliver }];
+    const queue = isEventBatch(batch) ? unknownDestinations(batch.monitorId) : key;
+    return [{ id: 'destinations', queue, count: 1, deliver }];
   }
 }
 
 /**
- * Returns the queue of a batch whose targets could not be determined. All later batches of its monitor wait for it,
- * for any time: any of their channels may be one of its channels.
+ * Returns the queue of a batch whose destinations could not be determined. All later batches of its monitor wait for
+ * it, for any time: any of their destinations may be one of its destinations.
  */
-function unknownTargets(monitorId: string): string {
-  return `targets ${monitorId}`;
+function unknownDestinations(monitorId: string): string {
+  return `destinations ${monitorId}`;
 }
 
-function targetOf(dependencies: RuleDelivery, channel: ReceiverChannel, batch: NotificationBatch): Target {
-  const notifications = notificationsFor(channel, batch.notifications);
+function destinationOf(
+  dependencies: RuleDelivery,
+  receiver: ChangeReceiver,
+  batch: NotificationBatch,
+): Destination {
+  const notifications = notificationsFor(receiver, batch.notifications);
   return {
-    address: channel.id,
-    queue: JSON.stringify([channel.id, batch.namespace, batch.group]),
+    id: receiver.id,
+    queue: JSON.stringify([receiver.id, batch.namespace, batch.group]),
     count: notifications.length,
-    deliver: () => tell(dependencies, channel, { ...batch, notifications }),
+    deliver: () => sendTo(dependencies, receiver, { ...batch, notifications }),
   };
 }
 
 /**
- * Delivers a batch to a target, and counts it in the report.
+ * Delivers a batch to a destination, and counts it in the report.
  *
- * @returns the failure; undefined when the target accepted the batch
+ * @returns the failure; undefined when the destination accepted the batch
  */
 async function deliver(
-  { count, deliver }: Target,
+  { count, deliver }: Destination,
   tenant: string,
   report: Report,
 ): Promise<DeliveryError | undefined> {
@@ -391,9 +395,9 @@ async function deliver(
 }
 
 /** @throws {DeliveryError} */
-async function tell(
+async function sendTo(
   { post, publish, externalUrl }: RuleDelivery,
-  { kind, address, authorization }: ReceiverChannel,
+  { kind, address, authorization }: ChangeReceiver,
   batch: NotificationBatch,
 ): Promise<void> {
   switch (kind) {

@@ -83,7 +83,7 @@ export interface RunReport {
   readonly quietMs: number;
   /** Number of notifications that are no longer retried. */
   readonly dropped: number;
-  /** Age of the oldest batch that waits for a channel, in ms. */
+  /** Age of the oldest batch that waits for a destination, in ms. */
   readonly outboxAgeMs: number;
   /**
    * Delay of the task that is furthest behind, in ms. A task is behind if its newest completed tick is old,

@@ -51,7 +51,7 @@ export interface Delivery {
   readonly attempts: number;
   /** Time of the next attempt, as Unix time in ms. */
   readonly dueMs: number;
-  /** Addresses of the receivers that have accepted or finally rejected the batch. */
+  /** Ids of the destinations that have accepted or finally rejected the batch. */
   readonly taken: readonly string[];
   /**
    * Why receivers finally rejected the batch. A dead letter also has the last failure of each receiver that neither

@@ -28,7 +28,7 @@ const USUAL_MINUTES = 20;
  */
 const LEAST_ACTIVE = 16;
 /** Maximum number of tenants whose posts are checked, to tell whether samples still reach the stage. */
-const HEARD_TENANTS = 20;
+const OBSERVED_TENANTS = 20;
 /**
  * Minimum usual number of tenants. The posts of a single tenant do not tell an outage from the death of its only host,
  * whose alert must not be missed.
@@ -49,13 +49,13 @@ export async function quietOf(
   { tenants, canary }: { readonly tenants: readonly Id[]; readonly canary: Id },
   nowMs: number,
 ): Promise<QuietPeriod | undefined> {
-  const step = Math.max(1, tenants.length / HEARD_TENANTS);
+  const step = Math.max(1, tenants.length / OBSERVED_TENANTS);
   const some = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
-  const heard = new Set([canary, ...some]);
+  const observed = new Set([canary, ...some]);
   const budget: BudgetName = 'samplesPerMinute';
   const [last, ...uses] = await Promise.all([
     store.quiet(),
-    ...Array.from(heard, (tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
+    ...Array.from(observed, (tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
   ]);
   const posting = new Map<number, number>();
   for (const use of uses)

@@ -11,9 +11,9 @@ import {
   mailMessage,
   messageOf,
 } from '../../../shared/monitors/channel-bodies';
+import { channelsFor, type DestinationStores, destinationsOf } from '../../../shared/monitors/destinations';
 import type { NotificationGroup } from '../../../shared/monitors/notification-group';
 import { suspendChannels } from '../../../shared/monitors/suspend-channels';
-import { channelsFor, type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
 const origin = { organization: 'Macker...', externalUrl: 'https://api' };
 const OPENED_MS = 1_473_129_912_693;
@@ -263,7 +263,7 @@ describe('notification groups', () => {
   });
 });
 
-describe('the targets of a batch', () => {
+describe('the destinations of a batch', () => {
   const channels: Channel[] = [
     { id: 'hook', type: 'webhook', name: 'hook', url: 'https://hook' },
     { id: 'slack', type: 'slack', name: 'slack', url: 'https://slack', events: ['alert', 'hostStatus'] },
@@ -285,9 +285,9 @@ describe('the targets of a batch', () => {
   let post = async ({ url, json }: OutsideRequest) => {
     posted.push(`${url} ${JSON.parse(json).alert?.status ?? 'text'}`);
   };
-  const of = (...events: AlertEvent[]) => targetsWith({}, events);
-  const targetsWith = (stage: Pick<TargetStores, 'mail'>, events: readonly AlertEvent[]) =>
-    targetsOf(
+  const of = (...events: AlertEvent[]) => destinationsWith({}, events);
+  const destinationsWith = (stage: Pick<DestinationStores, 'mail'>, events: readonly AlertEvent[]) =>
+    destinationsOf(
       {
         ...stage,
         alerts: { record: async (_, given) => void recorded.push(...given.map(({ id }) => id)) },
@@ -301,13 +301,9 @@ describe('the targets of a batch', () => {
     );
 
   test('are the record first, then the channels that are for alerts and not suspended', async () => {
-    const targets = await of(event(), event({ id: 'e2', status: 'WARNING' }));
-    expect(targets.map(({ address, count }) => `${address} ${count}`)).toEqual([
-      'record 2',
-      'hook 2',
-      'slack 2',
-    ]);
-    for (const { deliver } of targets) await deliver();
+    const destinations = await of(event(), event({ id: 'e2', status: 'WARNING' }));
+    expect(destinations.map(({ id, count }) => `${id} ${count}`)).toEqual(['record 2', 'hook 2', 'slack 2']);
+    for (const { deliver } of destinations) await deliver();
     expect(recorded).toEqual(['e1', 'e2']);
     expect(posted).toEqual(['https://hook critical', 'https://hook warning', 'https://slack text']);
   });
@@ -315,12 +311,12 @@ describe('the targets of a batch', () => {
   test('include email channels if the stage has a topic for mails', async () => {
     const mails: TopicMessage[] = [];
     const mail = async (message: TopicMessage) => void mails.push(message);
-    const targets = await targetsWith({ mail }, [
+    const destinations = await destinationsWith({ mail }, [
       event(),
       event({ alert: { ...opened, id: '3' }, status: 'WARNING' }),
     ]);
-    expect(targets.map(({ address }) => address)).toEqual(['record', 'hook', 'slack', 'mail']);
-    await targets.at(-1)!.deliver();
+    expect(destinations.map(({ id }) => id)).toEqual(['record', 'hook', 'slack', 'mail']);
+    await destinations.at(-1)!.deliver();
     expect(mails).toEqual([
       {
         subject: '[CRITICAL] MonitorName app01 and 1 more',
@@ -345,8 +341,8 @@ describe('the targets of a batch', () => {
   });
 
   test('are only the record if nobody is to be notified', async () => {
-    const targets = await of(event({ isTold: false }), event({ kind: 'updated' }));
-    expect(targets.map(({ address }) => address)).toEqual(['record']);
+    const destinations = await of(event({ isTold: false }), event({ kind: 'updated' }));
+    expect(destinations.map(({ id }) => id)).toEqual(['record']);
   });
 
   test('a finally refused request does not stop the following ones; a failed one does', async () => {

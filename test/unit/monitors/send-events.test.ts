@@ -2,7 +2,7 @@ import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
 import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/delivery/send';
 import type { OutboxItem } from '../../../shared/alerting/tasks/evaluator-store';
 import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
-import { type TargetStores, targetsOf } from '../../../shared/monitors/targets';
+import { type DestinationStores, destinationsOf } from '../../../shared/monitors/destinations';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const TENANT = { id: 'id', name: 'acme' };
@@ -44,7 +44,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
   const recorded: string[] = [];
   const gaveUp: string[] = [];
   let nowMs = NOW_MS;
-  const stores: { -readonly [K in keyof TargetStores]: TargetStores[K] } = {
+  const stores: { -readonly [K in keyof DestinationStores]: DestinationStores[K] } = {
     alerts: { record: async (_, events) => void recorded.push(...events.map(({ id }) => id)) },
     channels: { list: async () => [{ id: 'w', type: 'webhook', name: 'w', url: 'https://w' }] },
     groups: {
@@ -59,8 +59,8 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     externalUrl: '',
   };
   const sending: SendDependencies<AlertEvent> = {
-    eventTargets: (tenant, batch) => targetsOf(stores, tenant, batch),
-    gaveUp: async (_, addresses) => void gaveUp.push(...addresses),
+    eventDestinations: (tenant, batch) => destinationsOf(stores, tenant, batch),
+    gaveUp: async (_, ids) => void gaveUp.push(...ids),
     receivers: { get: async () => NO_RECEIVERS },
     ruleStates: { list: async () => new Map() },
     store: {
@@ -73,7 +73,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     publish: async () => {},
     externalUrl: '',
     now: () => nowMs,
-    told: new Map(),
+    reported: new Map(),
   };
   const send = () => sendAll(sending, [TENANT], () => true);
   const later = (ms: number) => {

@@ -97,7 +97,7 @@ export function ImportDashboard({
     () => (text === '' ? {} : attempt((): ConvertedDashboard => convertGrafana(text))),
     [text],
   );
-  const said = problem ?? file.problem ?? (invalid === undefined ? undefined : sentence(invalid));
+  const message = problem ?? file.problem ?? (invalid === undefined ? undefined : sentence(invalid));
   const read = async (chosen: File | undefined) => {
     if (chosen === undefined) setFile({});
     else if (chosen.size > MAX_FILE) setFile({ problem: `The file has more than ${MAX_FILE} bytes.` });
@@ -123,7 +123,7 @@ export function ImportDashboard({
         <FormButtons
           submit="Import"
           isBusy={isBusy || converted === undefined}
-          problem={said}
+          problem={message}
           onCancel={onClose}
         />
       </form>

@@ -152,12 +152,12 @@ function targetOf(key: string, cursor: number | undefined, last: number): number
 function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
   const { lines, data } = drawing;
   const spread = spreadOf(data);
-  const said = lines.map(({ label, isEarlier }, i) => {
+  const values = lines.map(({ label, isEarlier }, i) => {
     const value = data.values[i]?.[at];
     const text = value === null || value === undefined ? 'no value' : formatValue(value, graph.unit, spread);
     return `${label}${isEarlier ? ' before' : ''} ${text}`;
   });
-  return `${formatTime(data.times[at]!, utc)}: ${said.join(', ')}`;
+  return `${formatTime(data.times[at]!, utc)}: ${values.join(', ')}`;
 }
 
 /** Whether the color scheme is dark. A canvas does not follow the page's style by itself. */

@@ -179,9 +179,9 @@ export function rangeProblem(hash: string): string | undefined {
   const fields = fieldsOf(hash);
   const given = ['last', 'from', 'to'].filter((name) => fields.has(name));
   if (given.length === 0 || rangeOf(fields) !== undefined) return undefined;
-  const said = given.map((name) => `${name}=${fields.get(name)!.slice(0, 30)}`).join(' ');
+  const requested = given.map((name) => `${name}=${fields.get(name)!.slice(0, 30)}`).join(' ');
   const allowed = `A range is ${formatDuration(MIN_SPAN_S * 1000)} to ${formatDuration(MAX_SPAN_S * 1000)} long`;
-  return `The link asks for an impossible time range: ${said}. ${allowed}: last=6h, or from and to in seconds since 1970. This is the last hour instead.`;
+  return `The link asks for an impossible time range: ${requested}. ${allowed}: last=6h, or from and to in seconds since 1970. This is the last hour instead.`;
 }
 
 /** Returns the key in an address that `npm start` printed. Browsers never send the part after `#`. */

@@ -147,7 +147,7 @@ function sender(
   let nowMs = NOW_MS;
   let state = stateOf();
   const dependencies: { -readonly [K in keyof SendDependencies]: SendDependencies[K] } = {
-    eventTargets: async () => [],
+    eventDestinations: async () => [],
     gaveUp: async () => {},
     receivers: { get: async () => receivers },
     ruleStates: { list: async () => new Map([['g', state]]) },
@@ -176,7 +176,7 @@ function sender(
     publish: async (arn, message) => void published.push([arn, message]),
     externalUrl: '',
     now: () => nowMs,
-    told: new Map(),
+    reported: new Map(),
   };
   const send = (tenants = [{ id: 'id', name: 't' }]) => sendAll(dependencies, tenants, () => true);
   const later = (ms: number) => {
@@ -231,12 +231,12 @@ test('a batch that a webhook finally refuses becomes a dead letter with the reas
 test('a batch that cannot be sent for an unexpected reason holds back no other, and is reported by its age', async () => {
   const events = { tenant: 't', tickMs: NOW_MS, monitorId: 'm', events: [] };
   const { send, got, outbox, dead, later, dependencies } = sender(['a'], [events, batchOf('g')]);
-  const broken = { address: 'record', queue: 'record', count: 1 };
+  const broken = { id: 'record', queue: 'record', count: 1 };
   const deliver = () => Promise.reject(new TypeError('of another format'));
-  dependencies.eventTargets = async () => [{ ...broken, deliver }];
+  dependencies.eventDestinations = async () => [{ ...broken, deliver }];
   expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1 });
   expect(got).toEqual(['a g 00']);
-  dependencies.eventTargets = deliver;
+  dependencies.eventDestinations = deliver;
   let waitedMs = 0;
   for (let i = 1; i < MAX_ATTEMPTS; i++) {
     waitedMs += waitMs(i);

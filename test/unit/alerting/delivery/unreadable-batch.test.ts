@@ -73,7 +73,7 @@ const sendingOf = (
   post: SendDependencies['post'],
   now: () => number,
 ): SendDependencies => ({
-  eventTargets: async () => [],
+  eventDestinations: async () => [],
   gaveUp: async () => {},
   store,
   publish: async () => {},
@@ -82,7 +82,7 @@ const sendingOf = (
   post,
   externalUrl: '',
   now,
-  told: new Map(),
+  reported: new Map(),
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import type { TopicMessage } from '../alerting/delivery/message-text';
 import { DeliveryError, type OutsideRequest } from '../alerting/delivery/post-outside';
-import type { Target } from '../alerting/delivery/send';
+import type { Destination } from '../alerting/delivery/send';
 import type { Id } from '../model/id';
 import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';
@@ -9,7 +9,7 @@ import type { Channel } from './channel';
 import { channelSlackBody, channelWebhookBody, mailMessage } from './channel-bodies';
 import type { NotificationGroup } from './notification-group';
 
-export interface TargetStores {
+export interface DestinationStores {
   readonly alerts: Pick<AlertStore, 'record'>;
   readonly channels: { list(tenantId: Id): Promise<readonly Channel[]> };
   readonly groups: { list(tenantId: Id): Promise<readonly NotificationGroup[]> };
@@ -24,21 +24,21 @@ export interface TargetStores {
 }
 
 /**
- * Address of the list of alerts, which is the first target of every batch. The channels wait until it has the batch.
+ * Id of the list of alerts, which is the first destination of every batch. The channels wait until it has the batch.
  */
 const RECORD = 'record';
 
 /**
- * Returns the targets of a batch: the list of alerts, then the channels of notification groups with the
+ * Returns the destinations of a batch: the list of alerts, then the channels of notification groups with the
  * events that each wants.
  */
-export async function targetsOf(
-  { alerts, channels, groups, post, mail, externalUrl }: TargetStores,
+export async function destinationsOf(
+  { alerts, channels, groups, post, mail, externalUrl }: DestinationStores,
   { id, name }: Pick<Tenant, 'id' | 'name'>,
   batch: AlertBatch,
-): Promise<Target[]> {
-  const record: Target = {
-    address: RECORD,
+): Promise<Destination[]> {
+  const record: Destination = {
+    id: RECORD,
     queue: batch.monitorId,
     count: batch.events.length,
     deliver: () => alerts.record(id, batch.events),
@@ -47,15 +47,13 @@ export async function targetsOf(
   if (notifying.length === 0) return [record];
   const [allChannels, allGroups] = await Promise.all([channels.list(id), groups.list(id)]);
   const origin = { organization: name, externalUrl };
-  const targets = allChannels.flatMap((channel): Target[] => {
+  const destinations = allChannels.flatMap((channel): Destination[] => {
     const events = notifying.filter((event) => channelsFor(event, allGroups).has(channel.id));
     const deliver = deliveryTo(channel, events, { post, mail }, origin);
     if (events.length === 0 || deliver === undefined) return [];
-    return [
-      { address: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, deliver },
-    ];
+    return [{ id: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, deliver }];
   });
-  return [record, ...targets];
+  return [record, ...destinations];
 }
 
 /**
@@ -66,7 +64,7 @@ export async function targetsOf(
 function deliveryTo(
   channel: Channel,
   events: readonly AlertEvent[],
-  { post, mail }: Pick<TargetStores, 'post' | 'mail'>,
+  { post, mail }: Pick<DestinationStores, 'post' | 'mail'>,
   origin: Parameters<typeof channelWebhookBody>[1],
 ): (() => Promise<void>) | undefined {
   if (channel.suspendedAt != null) return undefined;
@@ -95,7 +93,7 @@ function deliveryTo(
  *
  * @throws {DeliveryError}
  */
-async function postEach(requests: readonly OutsideRequest[], post: TargetStores['post']): Promise<void> {
+async function postEach(requests: readonly OutsideRequest[], post: DestinationStores['post']): Promise<void> {
   let refused: unknown;
   for (const request of requests)
     await post(request).catch((error: unknown) => {
