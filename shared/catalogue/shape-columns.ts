@@ -168,7 +168,7 @@ export class ShapeColumns {
 
 /** Distinct values of one label, collected from many matches. */
 interface FoundValues {
-  /** Stored values, by text number: 1 if a matching series has this value, else 0. */
+  /** For the number of each text, 1 if a matching series stores this text as the label's value, else 0. */
   readonly numbers: Uint8Array;
   /** Values of labels that the registry adds. */
   readonly joined: Set<string>;

@@ -111,7 +111,10 @@ export function chooseBins(
 /** Estimated size of a bin's entry in the list of bins, in bits, excluding the part that depends on the data. */
 const BIN_BITS = 11;
 
-/** Fills the arrays of groups. Returns the number of groups. See {@link chooseBins}. */
+/**
+ * Divides sorted values into groups of neighbours, from which {@link chooseBins} makes bins. Fills the arrays of
+ * groups, and returns the number of groups.
+ */
 function makeGroups(sorted: Float64Array, count: number, resolution: number): number {
   const fill = Math.max(1, Math.ceil(count / resolution));
   let groups = 0;

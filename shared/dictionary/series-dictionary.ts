@@ -72,7 +72,7 @@ export class SeriesDictionary {
   private sizes = new Int32Array(FIRST_SERIES);
   /** For each series, the index of its namer in `namers`. */
   private namersOfSeries = new Uint8Array(FIRST_SERIES);
-  /** For each series, the two numbers by which its namer finds its labels. */
+  /** For each series, the two numbers that its namer has chosen: see {@link SeriesNamer}. */
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
   /** For each series, the last request that had it. */
@@ -86,7 +86,7 @@ export class SeriesDictionary {
   private readonly namers: SeriesNamer[] = [];
   /** Homes, keyed by the id of a pool or source. */
   private readonly homes = new Map<Id, Home>();
-  /** Each protocol's tables, keyed by their class. */
+  /** The tables of the protocols, such as the known heads of lines, by the class of the tables. */
   private readonly ofProtocols = new Map<unknown, unknown>();
   /** Sources; a source's index is its number less 1. */
   private readonly sources: SeriesSource[] = [];

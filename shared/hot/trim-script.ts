@@ -15,8 +15,8 @@
  *          these frames, although they were not moved
  *
  * If a window is due but has no frames, its frames have expired. The script then sets `expired` in the mark, so that
- * the loss is noticed. A window with remaining frames stays in the due index. If all frames were moved that the window
- * had when it was leased, the time of the lease counts as its first write. Runs even when memory is full
+ * the loss is noticed. A window with remaining frames stays in the due index. If the window's frames at the time of the
+ * lease have all been moved, this time counts as its first write. The script runs even when memory is full
  * (`allow-oom`), since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom

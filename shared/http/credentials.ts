@@ -23,7 +23,10 @@ type KeyedRequest = Pick<APIGatewayProxyEventV2, 'headers' | 'rawPath' | 'rawQue
 const INFLUX_1_PATHS: ReadonlySet<string> = new Set(['/write', '/query']);
 
 /**
- * @see https://www.rfc-editor.org/rfc/rfc7617: the user name ends at the first colon
+ * Returns the password of a decoded `user:password`; undefined if there is no colon. The user name ends at the first
+ * colon.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7617
  */
 function passwordOf(base64: string): string | undefined {
   const text = Buffer.from(base64, 'base64').toString('utf8');

@@ -122,8 +122,8 @@ function encodeAlike(
 }
 
 /**
- * The end of a layout's bytes, if its series differ only in their names. The layouts of many hosts can share it if they
- * have the same names.
+ * The end of the bytes of a layout whose series differ only in their names. Layouts of many hosts can share this object
+ * if they have the same names.
  */
 export interface EncodedNames {
   readonly count: number;

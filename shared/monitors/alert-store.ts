@@ -25,9 +25,9 @@ interface StoredAlert {
 const PARALLEL = 16;
 
 /**
- * Stores alerts of monitors and checks for lists. They are recorded from the outbox before channels are notified; the
- * registry also records its own events (manual closes, check reports, host retirements) directly. Ids sort by opening
- * time. An alert moves from `open-alerts` to `alerts` when it closes.
+ * Stores alerts of monitors and checks, so that they can be listed. An alert is recorded from the outbox before
+ * channels are notified. The registry also records its own events (manual closes, check reports, host retirements)
+ * directly. Ids sort by opening time. An alert moves from `open-alerts` to `alerts` when it closes.
  */
 export class AlertStore {
   private readonly open: Documents<StoredAlert>;

@@ -28,10 +28,7 @@ interface Context {
 interface Compiled {
   /** PromQL that can be used as an operand unchanged, because it has no operators outside brackets. */
   readonly text: string;
-  /**
-   * The label that distinguishes the series which the expression returns; `one` if the expression returns at most one
-   * series.
-   */
+  /** Which label distinguishes the series that the expression returns; `one` if it returns at most one series. */
   readonly lines: 'one' | 'by host' | 'by label';
   /** Set if the text is a selector, to which a range may be appended. */
   readonly selector?: { readonly text: string; readonly offset: string };

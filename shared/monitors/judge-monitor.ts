@@ -87,7 +87,7 @@ export async function judgeMonitor(
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
       return { judgements: await judgeQuery(monitor, tracks, inputs), memory };
-    // Never reached: the evaluator skips the first type, which has no interval, and judges the second itself
+    // Never reached. The evaluator skips `anomalyDetection`, which has no interval, and judges `external` itself
     // (judge-probe.ts).
     case 'anomalyDetection':
     case 'external':

@@ -8,8 +8,8 @@ export type JudgedSamples = Pick<SampleColumns, 'timestamps' | 'values'>;
 export interface Judgement {
   readonly status: AlertStatus;
   /**
-   * The newest sample that was judged, as Unix time in ms. Absent if the time of the evaluation was judged, as
-   * for missing samples.
+   * The newest sample that was judged, as Unix time in ms. Absent if the judgement is about the time of the evaluation,
+   * for example that samples are missing.
    */
   readonly sampleMs?: number;
   readonly value?: number;

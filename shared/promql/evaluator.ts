@@ -58,7 +58,7 @@ export interface SampleCounts {
   read: number;
 }
 
-/** Range functions that keep the metric's name. */
+/** Range functions whose results keep the metric's name. */
 const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_time']);
 
 /** Evaluates expressions over samples that have already been read. */

@@ -65,7 +65,7 @@ export function nextEra(
     ({ slots, isOpen, previous }) => slots === '' && !isOpen && previous === undefined,
   );
   const leftEmpty = left.every(({ slots, isOpen, hasServed }) => hasServed && slots === '' && !isOpen);
-  // If another primary joined, it may be the one that left: restarted, and without its samples.
+  // If another primary joined, it may be the one that left: it may have restarted without its samples.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
   const mayHaveMoved =

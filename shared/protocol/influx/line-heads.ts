@@ -26,7 +26,7 @@ interface Fields {
   /** Ids of the series' names, from {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
-  /** Whether heads may share this object: all of its keys come from a head's first line. */
+  /** Whether several heads may share this object. They may if all of its keys come from the first line of a head. */
   readonly isShared: boolean;
 }
 
