@@ -4,14 +4,13 @@ import { mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort, within } from './server-process';
+import { freePort, untilReady } from './server-process';
 import { hotServerBinary } from './servers';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
 /** Time without a response after which a node counts as failed, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
-const READY_MS = 120_000;
 /** Maximum number of keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 const LOOK_MS = 20;
@@ -119,14 +118,14 @@ class Servers implements LocalCluster {
     const replicas = this.nodes.slice(primaries);
     await Promise.all(
       replicas.map(({ redis }, i) =>
-        within(READY_MS, 'a replica', async () => {
+        untilReady('a replica', async () => {
           const primary = this.nodes[i % primaries]!.id;
           return (await redis.call('CLUSTER', 'REPLICATE', primary)) === 'OK';
         }),
       ),
     );
     await this.allSee('all slots to be served', /cluster_state:ok/);
-    await within(READY_MS, 'replicas in step', async () => {
+    await untilReady('replicas in step', async () => {
       const infos = await Promise.all(replicas.map(({ redis }) => redis.info('replication')));
       return infos.every((text) => text.includes('master_link_status:up'));
     });
@@ -181,7 +180,7 @@ class Servers implements LocalCluster {
         throw new Error(`moving slots failed: ${fieldOf(migrations[0]!, 'message')}`);
       await sleep(LOOK_MS);
     }
-    await within(READY_MS, 'all nodes to know the new owner', async () => {
+    await untilReady('all nodes to know the new owner', async () => {
       const owners = await Promise.all(
         this.nodes.map(async ({ redis }) => {
           const lines = (await redis.call('CLUSTER', 'NODES').catch(() => '')) as string;
@@ -216,7 +215,7 @@ class Servers implements LocalCluster {
     const [first] = this.nodes as [Server];
     await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort);
     this.nodes = [...this.nodes, node];
-    await within(READY_MS, 'the new node to be known', async () => {
+    await untilReady('the new node to be known', async () => {
       const lists = await Promise.all(
         this.nodes.map(({ redis }) => redis.call('CLUSTER', 'NODES').catch(() => node.id) as Promise<string>),
       );
@@ -247,8 +246,7 @@ class Servers implements LocalCluster {
       const server = { id: '', port, busPort, redis, child, pid: child.pid!, signal };
       this.started.push(server);
       // Another process may have taken one of the ports.
-      await within(
-        READY_MS,
+      await untilReady(
         `node ${port}`,
         async () => child.exitCode !== null || (await redis.ping()) === 'PONG',
       );
@@ -260,7 +258,7 @@ class Servers implements LocalCluster {
 
   /** Waits until `CLUSTER INFO` of every node that answers matches. */
   private allSee(what: string, seen: RegExp): Promise<void> {
-    return within(READY_MS, what, async () => {
+    return untilReady(what, async () => {
       const infos = await Promise.allSettled(
         this.nodes.map(({ redis }) => redis.call('CLUSTER', 'INFO') as Promise<string>),
       );

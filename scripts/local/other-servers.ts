@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Adopt, ended, freePort, within } from './server-process';
+import { type Adopt, ended, freePort, untilReady } from './server-process';
 
 /** A server to which the stand-in for AWS forwards a service's calls (forward.py). */
 interface OtherServer {
@@ -12,7 +12,6 @@ interface OtherServer {
 }
 
 const installed = join(__dirname, '..', '..', '.local', 'other-servers');
-const READY_MS = 120_000;
 
 /**
  * Starts other servers in place of the ministack services named by the variable OTHER_SERVERS: an S3 and a
@@ -37,7 +36,7 @@ export async function startOtherServers(
     children.push(child);
     const url = `http://127.0.0.1:${port}`;
     // Any response shows that the server is listening.
-    await within(READY_MS, name, async () => (await fetch(url)).status > 0);
+    await untilReady(name, async () => (await fetch(url)).status > 0);
     return { url, ...key };
   };
   const folder = (name: string) => {

@@ -4,6 +4,9 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from './problem';
 
+/** How long a server may take to become ready, in ms. */
+const READY_MS = 120_000;
+
 /** Registers a process that must not outlive the stack. */
 export type Adopt = (child: ChildProcess) => void;
 
@@ -27,12 +30,12 @@ export async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Waits for a condition. Errors count as not ready yet.
+ * Waits until a server is ready. Errors count as not ready yet.
  *
  * @throws {Problem} when the time is up
  */
-export async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + ms;
+export async function untilReady(what: string, isReady: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + READY_MS;
   for (;;) {
     try {
       if (await isReady()) return;
@@ -40,7 +43,7 @@ export async function within(ms: number, what: string, isReady: () => Promise<bo
       if (error instanceof Problem) throw error;
       // Ignore the error: the server is not listening yet.
     }
-    if (Date.now() > deadline) throw new Problem(`${what} was not ready within ${ms / 1000} s`);
+    if (Date.now() > deadline) throw new Problem(`${what} was not ready within ${READY_MS / 1000} s`);
     await sleep(50);
   }
 }

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startOtherServers } from './other-servers';
 import { Problem } from './problem';
-import { type Adopt, ended, within } from './server-process';
+import { type Adopt, ended, untilReady } from './server-process';
 
 const root = join(__dirname, '..', '..');
 const venv = join(root, '.local', 'venv');
-const READY_MS = 120_000;
 const RESTART_MS = 200;
 
 export interface Server {
@@ -48,11 +47,10 @@ export async function startHotServer(
   adopt: Adopt,
   onLost: () => void,
   socket?: string,
-): Promise<Server & { readonly isRestored: boolean }> {
+): Promise<Server> {
   const dir = join(dataDir, 'valkey');
   const dump = join(dir, 'dump.rdb');
   mkdirSync(dir, { recursive: true });
-  const isRestored = existsSync(dump);
   const binary = hotServerBinary();
   let isStopping = false;
   let child: ChildProcess;
@@ -81,13 +79,12 @@ export async function startHotServer(
   launch();
   const client = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 50 });
   client.on('error', () => {});
-  await within(READY_MS, 'the hot tier', async () => (await client.ping()) === 'PONG');
+  await untilReady('the hot tier', async () => (await client.ping()) === 'PONG');
   client.disconnect();
   // Remove the dump once it is loaded, because a killed server must come back empty.
   rmSync(dump, { force: true });
   return {
     port,
-    isRestored,
     pid: () => child.pid!,
     stop: async () => {
       isStopping = true;
@@ -156,7 +153,7 @@ export async function startAws(
   child.once('exit', () => {
     if (isReady && !isStopping) onLost();
   });
-  await within(READY_MS, 'the stand-in for AWS', async () => {
+  await untilReady('the stand-in for AWS', async () => {
     if (child.exitCode !== null)
       throw new Problem(`the stand-in for AWS ended; see ${join(dataDir, 'aws.log')}`);
     return (await fetch(`http://127.0.0.1:${port}/_ministack/health`)).ok;

@@ -29,27 +29,24 @@ type Start = (dependencies: ChaosDependencies, random: Random) => Started | Prom
 const CUT_EVERY_MS = 50;
 const LOOK_MS = 50;
 
-const isTo = (store: Call['store']) => (call: Call) => call.store === store;
-const isChangeTo = (store: Call['store']) => (call: Call) => call.store === store && call.isChange;
+const isToRedis = (call: Call) => call.store === 'redis';
+const isChangeOfRedis = (call: Call) => isToRedis(call) && call.isChange;
 
-/** Applies a fault to a share of the matching calls. */
+/** Applies a fault to 30 % of the matching calls. */
 function sometimes(
   { faults }: ChaosDependencies,
   random: Random,
-  probability: number,
   matches: (call: Call) => boolean,
   fault: () => Fault,
 ): Started {
   const rule: Rule = faults.rule({
     matches,
-    fault: () => (random.chance(probability) ? fault() : undefined),
+    fault: () => (random.chance(0.3) ? fault() : undefined),
   });
   return { hits: () => rule.hits, end: () => rule.lift() };
 }
 
-function once(hits = 1): Started {
-  return { hits: () => hits, end: () => {} };
-}
+const ONCE: Started = { hits: () => 1, end: () => {} };
 
 const STARTS: Record<FaultKind, Start> = {
   'connections cut': ({ faults }) => {
@@ -68,17 +65,16 @@ const STARTS: Record<FaultKind, Start> = {
     };
     return { hits: cutLater, end: () => faults.refuseRedis(false) };
   },
-  'script replies lost': (d, random) =>
-    sometimes(d, random, 0.3, isChangeTo('redis'), () => ({ kind: 'lose-reply' })),
+  'script replies lost': (d, random) => sometimes(d, random, isChangeOfRedis, () => ({ kind: 'lose-reply' })),
   'Redis slow': (d, random) =>
-    sometimes(d, random, 0.3, isTo('redis'), () => ({ kind: 'delay', ms: random.integer(10, 400) })),
+    sometimes(d, random, isToRedis, () => ({ kind: 'delay', ms: random.integer(10, 400) })),
   'Redis killed': ({ killHot }) => {
     killHot();
-    return once();
+    return ONCE;
   },
   'Redis wiped': async ({ redis }) => {
     await redis.flushall();
-    return once();
+    return ONCE;
   },
   'Redis full': async ({ redis }) => {
     const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);

@@ -186,15 +186,15 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
     const { reads, gaps } = await watching;
 
     report('faults have ended; waiting for recovery');
-    const checking = ruled.check(Date.now(), within(CALM_DOWN_MS));
-    const isRecovering = within(CALM_DOWN_MS);
+    const checking = ruled.check(Date.now(), calmingDown());
+    const isRecovering = calmingDown();
     await calm(functions, () => stack.host.progress.lagMs, isRecovering);
     isMoving = false;
     clearInterval(lagTimer);
     await Promise.all(movers);
 
     // Each read has its own time limit, so that a slow phase does not shorten the next phase.
-    const read: ReadSeries = (labels, from, to) => client.read(labels, from, to, within(CALM_DOWN_MS));
+    const read: ReadSeries = (labels, from, to) => client.read(labels, from, to, calmingDown());
     const patience = async () => {
       await sleep(1_000);
       return isRecovering();
@@ -253,9 +253,9 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
   }
 }
 
-/** Returns a function that tells whether less than this time has passed since now. */
-function within(ms: number): () => boolean {
-  const deadline = Date.now() + ms;
+/** Returns a function that tells whether the time to calm down, which begins now, has not passed. */
+function calmingDown(): () => boolean {
+  const deadline = Date.now() + CALM_DOWN_MS;
   return () => Date.now() < deadline;
 }
 

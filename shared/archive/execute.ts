@@ -25,11 +25,6 @@ export interface ArchiveDependencies {
   readonly manifest: Manifest;
   readonly directory: ArchiveDirectory;
   readonly now: () => number;
-  /**
-   * Called when a day of a partition expires. Each function removes other data of the day that nobody can read any
-   * more. It may be called again for the same day.
-   */
-  readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
 
 export interface ArchiveLimits {

@@ -24,25 +24,18 @@ export interface ExpiredCount {
 }
 
 /**
- * Removes an expired partition-day: first the data that `onExpiry` removes, then warm items, then objects. The
- * manifest's entry goes last, so that the next run finds and completes a removal that crashed. DynamoDB's TTL removes
- * the items that locate the day's archived series (cold/archive-directory), and the layouts of sources without later
+ * Removes an expired partition-day: first warm items, then objects. The manifest's entry goes last, so that
+ * the next run finds and completes a removal that crashed. DynamoDB's TTL removes the items that locate the day's archived series (cold/archive-directory), and the layouts of sources without later
  * samples. The bucket keeps old versions of objects for a month.
  *
  * @param hasTime called while items are removed; false ends the removal, and the next run continues it
  */
 export async function expireDay(
-  {
-    warm,
-    cold,
-    manifest,
-    onExpiry = [],
-  }: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'onExpiry'>,
+  { warm, cold, manifest }: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest'>,
   ref: PartitionRef,
   { day, announcements }: Pick<ManifestDay, 'day' | 'announcements'>,
   hasTime: () => boolean,
 ): Promise<ExpiredCount> {
-  for (const remove of onExpiry) await remove(ref, day);
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
   // Remove an unfinished attempt before the objects that it names. Otherwise, if somebody raised the retention, an

@@ -47,10 +47,6 @@ export class HashSet {
     return this.slots.byteLength;
   }
 
-  has(hash: number): boolean {
-    return this.slots[this.slotOf(hash || 1)] !== 0;
-  }
-
   /** Adds a hash. Returns whether it is new. */
   add(hash: number): boolean {
     const slot = this.slotOf(hash || 1);

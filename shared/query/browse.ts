@@ -57,7 +57,6 @@ export interface NameCount {
 /** Statistics of a tenant's series. Each list has the greatest counts first. */
 export interface Cardinality {
   readonly series: number;
-  readonly sources: number;
   readonly labelPairs: number;
   readonly seriesByName: readonly NameCount[];
   readonly valuesByLabel: readonly NameCount[];
@@ -65,22 +64,21 @@ export interface Cardinality {
   readonly seriesByPair: readonly NameCount[];
   /** Total size of a label's distinct values, in UTF-8 bytes. */
   readonly bytesByLabel: readonly NameCount[];
-  readonly seriesBySource: readonly { readonly source: Labels; readonly count: number }[];
 }
 
 /**
- * Counts series by name, by label, by pair of label and value, and by source. Ignores labels that the registry adds.
+ * Counts series by name, by label, and by pair of label and value. Ignores labels that the registry adds.
  *
  * @param most maximum length of each list
  */
 export function cardinality(view: IndexView, most: number): Cardinality {
   const pairs: PairCounts = new Map();
-  const sources: { source: Labels; count: number }[] = [];
-  for (const { source, matches } of matchesBySource(matchesOf(view, []))) {
+  let series = 0;
+  for (const { matches } of matchesBySource(matchesOf(view, []))) {
     const [only, ...others] = matches;
     if (others.length === 0) {
       only!.addPairs(pairs);
-      sources.push({ source, count: only!.size });
+      series += only!.size;
       continue;
     }
     // Several layouts may name the same series.
@@ -90,15 +88,14 @@ export function cardinality(view: IndexView, most: number): Cardinality {
         const before = known.size;
         return known.add(labelsKey(labels)).size > before;
       });
-    sources.push({ source, count: known.size });
+    series += known.size;
   }
   const labels = [...pairs].map(([label, values]) => ({ label, values: [...values] }));
   const ofPair = labels.flatMap(({ label, values }) =>
     top(counts(values), most).map(({ name, count }) => ({ name: `${label}=${name}`, count })),
   );
   return {
-    series: sources.reduce((sum, { count }) => sum + count, 0),
-    sources: sources.length,
+    series,
     labelPairs: labels.reduce((sum, { values }) => sum + values.length, 0),
     seriesByName: top(counts(pairs.get(METRIC_NAME) ?? []), most),
     valuesByLabel: top(
@@ -110,7 +107,6 @@ export function cardinality(view: IndexView, most: number): Cardinality {
       labels.map(({ label, values }) => ({ name: label, count: bytesOf(values) })),
       most,
     ),
-    seriesBySource: top(sources, most),
   };
 }
 
@@ -122,7 +118,7 @@ function bytesOf(values: readonly (readonly [string, number])[]): number {
   return values.reduce((sum, [value]) => sum + Buffer.byteLength(value), 0);
 }
 
-function top<T extends { readonly count: number }>(all: T[], most: number): T[] {
+function top(all: NameCount[], most: number): NameCount[] {
   return all.sort((a, b) => b.count - a.count).slice(0, most);
 }
 

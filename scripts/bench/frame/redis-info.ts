@@ -2,12 +2,12 @@ import type { Redis } from 'ioredis';
 
 /** Returns the memory used by a node in bytes. */
 export function usedMemory(redis: Redis): Promise<number> {
-  return infoOf(redis, 'memory', 'used_memory');
+  return memoryOf(redis, 'used_memory');
 }
 
 /** Returns the peak memory of a node in bytes. */
 export function peakMemory(redis: Redis): Promise<number> {
-  return infoOf(redis, 'memory', 'used_memory_peak');
+  return memoryOf(redis, 'used_memory_peak');
 }
 
 /** Returns the number of scripts run by a node. */
@@ -16,6 +16,6 @@ export async function scriptCalls(redis: Redis): Promise<number> {
 }
 
 /** @see https://valkey.io/commands/info/ */
-async function infoOf(redis: Redis, section: string, field: string): Promise<number> {
-  return Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(await redis.info(section))![1]);
+async function memoryOf(redis: Redis, field: string): Promise<number> {
+  return Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(await redis.info('memory'))![1]);
 }

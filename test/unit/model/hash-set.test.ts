@@ -15,13 +15,12 @@ test('a set of hashes has what was added, once each, whatever their low bits', (
       (all, others, expected) => {
         const set = new HashSet(expected);
         const known = new Set<number>();
-        for (const each of all) {
+        for (const each of [...all, ...others, ...all]) {
           const stored = each || 1;
           expect(set.add(each)).toBe(!known.has(stored));
           known.add(stored);
         }
         expect(set.size).toBe(known.size);
-        for (const each of [...all, ...others]) expect(set.has(each)).toBe(known.has(each || 1));
       },
     ),
   );
