@@ -283,14 +283,16 @@ export const metaKeys = {
 } as const;
 
 /**
- * Folders of rollup objects, by the number of dashes in the name of the span (`2026`, `2026-11`,
- * `2026-11-22`). Hive, Athena, Spark and DuckDB read partitions from this format.
+ * Folders of rollup objects, by the number of dashes in the name of the span (`2026`, `2026-11`). Folders are named
+ * `key=value`, so Hive, Athena, Spark and DuckDB can read them as partitions.
  */
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month'];
 
 export const bucketKeys = {
   archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
-  /** Returns the prefix of a partition-day's objects, in the format of {@link ROLLUP_FOLDERS}. */
+  /**
+   * Returns the prefix of a partition-day's objects. Its folders are named `key=value` too: see {@link ROLLUP_FOLDERS}.
+   */
   archiveDay: ({ tenantId, partition }: PartitionRef, day: Day) =>
     `${bucketKeys.archiveOf(tenantId)}date=${day}/partition-${partitionText(partition)}`,
   /**

@@ -16,7 +16,7 @@ export interface QueryContext extends QueryTimes {
   readonly subqueryStepMs: number;
   readonly rollups?: AllowedRollups | undefined;
   /**
-   * Total time of the steps that are evaluated in other parts, ms. With it, each part chooses between rollups and
+   * Total length of the steps that are evaluated in other parts, ms. It lets each part choose between rollups and
    * samples as the whole query would. @default 0
    */
   readonly othersMs?: number;

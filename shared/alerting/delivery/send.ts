@@ -88,8 +88,8 @@ const PARALLEL = 32;
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
 /**
- * How long before it expires a batch becomes a dead letter, in ms, unless it is delivered at once. After an outage of the
- * evaluator, the oldest batch of each queue has one attempt. The batches behind it have none if this attempt fails.
+ * A batch becomes a dead letter this long before it expires, in ms, unless it is delivered at once. After an outage of
+ * the evaluator, the oldest batch of each queue has one attempt. The batches behind it have none if this attempt fails.
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
 /**

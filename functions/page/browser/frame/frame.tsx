@@ -75,7 +75,7 @@ interface HeaderProps {
 
 function Header({ state, firing, onSignOut }: HeaderProps) {
   const views = useRef<HTMLElement>(null);
-  // On a phone, the views scroll.
+  // On a phone, the list of views scrolls. Keep the current view in sight.
   useEffect(
     () =>
       views.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }),
