@@ -157,6 +157,8 @@ function accumulator(op: AggregationOperator, param: number): Accumulator {
 
 /** Number of rows that are processed between two checks of the time limit. */
 const ROWS_PER_CHECK = 256;
+/** Number of values that `count_values` counts between two checks of the time limit. */
+const VALUES_PER_CHECK = 4_096;
 
 /**
  * Aggregates vectors at each step.
@@ -255,39 +257,47 @@ export function selectTop(
   };
 }
 
+/** A series of `count_values`, with the count at each step. */
+interface ValueCounts {
+  readonly labels: Labels;
+  readonly counts: Float64Array;
+}
+
 /** Implements `count_values`: counts the elements that have the same value. The value becomes the label `label`. */
 export function countValues(label: string, by: Grouped, input: Vectors, budget: Budget): Vectors {
   const { steps, values, present } = input;
   const grouped = by.without ? by : { ...by, labels: [...by.labels, label] };
-  const rows = new Map<string, { labels: Labels; counts: Map<number, number> }>();
+  const rows = new Map<string, ValueCounts>();
   for (const [row, labels] of input.labels.entries()) {
-    if (row % ROWS_PER_CHECK === 0) budget.checkTime();
-    const groupOf = new Map<string, { labels: Labels; counts: Map<number, number> }>();
+    const groupOf = new Map<string, ValueCounts>();
     for (let step = 0; step < steps; step++) {
+      if ((row * steps + step) % VALUES_PER_CHECK === 0) budget.checkTime();
       if (present[row * steps + step] === 0) continue;
       const text = plainText(values[row * steps + step]!);
       let group = groupOf.get(text);
       if (group === undefined) {
         const named = labelsOfGroup(withLabels(labels, new Map([[label, text]])), grouped);
         const key = labelsKey(named);
-        group = rows.get(key) ?? { labels: named, counts: new Map() };
-        rows.set(key, group);
+        group = rows.get(key);
+        if (group === undefined) {
+          // One series may have another value at each step, and so make as many series as it has steps.
+          budget.hold(steps);
+          group = { labels: named, counts: new Float64Array(steps) };
+          rows.set(key, group);
+        }
         groupOf.set(text, group);
       }
-      group.counts.set(step, (group.counts.get(step) ?? 0) + 1);
+      group.counts[step]! += 1;
     }
   }
-  const found = [...rows.values()];
-  const output = budget.vectors(
-    found.map(({ labels }) => labels),
+  const output = new Float64Array(rows.size * steps);
+  for (const [row, { counts }] of [...rows.values()].entries()) output.set(counts, row * steps);
+  return {
     steps,
-  );
-  for (const [row, { counts }] of found.entries())
-    for (const [step, count] of counts) {
-      output.values[row * steps + step] = count;
-      output.present[row * steps + step] = 1;
-    }
-  return output;
+    labels: Array.from(rows.values(), (group) => group.labels),
+    values: output,
+    present: Uint8Array.from(output, (count) => (count > 0 ? 1 : 0)),
+  };
 }
 
 /**

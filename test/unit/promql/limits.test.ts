@@ -1,7 +1,9 @@
 import { labelsOf } from '../../../shared/model/labels';
+import { countValues } from '../../../shared/promql/aggregate';
 import { PromqlError } from '../../../shared/promql/errors';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryLimits, rangeQuery } from '../../../shared/promql/query';
+import { Budget } from '../../../shared/promql/vectors';
 
 const store = new MemorySampleStore();
 for (const a of ['1', '2', '3', '4'])
@@ -50,6 +52,15 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
   const query = rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });
   await expect(query).rejects.toThrow(PromqlError);
   await expect(query).rejects.toThrow(message);
+});
+
+test('count_values counts each series that it makes, before it makes the next one', () => {
+  const steps = 1_000;
+  const budget = new Budget(10_000, () => false);
+  const values = Float64Array.from({ length: steps }, (_, step) => step);
+  const input = { steps, labels: [labelsOf()], values, present: new Uint8Array(steps).fill(1) };
+  expect(() => countValues('v', { without: false, labels: [] }, input, budget)).toThrow(PromqlError);
+  expect(budget.peakValues).toBeLessThanOrEqual(10_000 + steps);
 });
 
 test('intermediate vectors that an expression no longer needs do not count towards its limit', async () => {
