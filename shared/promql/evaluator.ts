@@ -302,11 +302,15 @@ export class Evaluator {
           string,
           string,
         ];
-        return this.changeLabels(first, steps, labelReplace(target, replacement, source, pattern));
+        return this.changeLabels(
+          first,
+          steps,
+          labelReplace(target, replacement, source, pattern, this.budget),
+        );
       }
       case 'label_join': {
         const [target, separator, ...sources] = args.slice(1).map(textOf) as [string, string, ...string[]];
-        return this.changeLabels(first, steps, labelJoin(target, separator, sources));
+        return this.changeLabels(first, steps, labelJoin(target, separator, sources, this.budget));
       }
     }
     throw new TypeError(`${name} is no function of instant vectors`);

@@ -1,7 +1,7 @@
 import { type Labels, labelValue } from '../model/labels';
 import { capturePattern, InvalidPatternError } from '../model/value-pattern';
 import { PromqlError } from './errors';
-import { withLabels } from './vectors';
+import { type Budget, withLabels } from './vectors';
 
 /**
  * Returns the function that `label_replace` applies: it sets a label to a string in which `$1`, `${1}` and `${name}`
@@ -14,6 +14,7 @@ export function labelReplace(
   replacement: string,
   source: string,
   expression: string,
+  budget: Pick<Budget, 'holdText'>,
 ): (labels: Labels) => Labels {
   requireName(target, 'destination', 'label_replace');
   let match: ReturnType<typeof capturePattern>;
@@ -30,9 +31,12 @@ export function labelReplace(
   return (labels) => {
     const groups = match(labelValue(labels, source) ?? '');
     if (groups === undefined) return labels;
-    const text = replacement.replaceAll(/\$(?:(\$)|(\w+)|\{(\w+)\})/g, (_, dollar, bare, braced) =>
-      dollar === undefined ? (groups(bare ?? braced) ?? '') : '$',
-    );
+    budget.holdText(replacement.length);
+    const text = replacement.replaceAll(/\$(?:(\$)|(\w+)|\{(\w+)\})/g, (_, dollar, bare, braced) => {
+      const group = dollar === undefined ? (groups(bare ?? braced) ?? '') : '$';
+      budget.holdText(group.length);
+      return group;
+    });
     return withLabels(labels, new Map([[target, text]]));
   };
 }
@@ -42,14 +46,15 @@ export function labelJoin(
   target: string,
   separator: string,
   sources: readonly string[],
+  budget: Pick<Budget, 'holdText'>,
 ): (labels: Labels) => Labels {
   for (const source of sources) requireName(source, 'source', 'label_join');
   requireName(target, 'destination', 'label_join');
-  return (labels) =>
-    withLabels(
-      labels,
-      new Map([[target, sources.map((source) => labelValue(labels, source) ?? '').join(separator)]]),
-    );
+  return (labels) => {
+    const values = sources.map((source) => labelValue(labels, source) ?? '');
+    for (const value of values) budget.holdText(value.length + separator.length);
+    return withLabels(labels, new Map([[target, values.join(separator)]]));
+  };
 }
 
 function requireName(name: string, role: string, called: string): void {

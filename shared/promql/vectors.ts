@@ -23,9 +23,16 @@ export function emptyVectors(steps: number): Vectors {
   return { steps, labels: [], values: new Float64Array(0), present: new Uint8Array(0) };
 }
 
+/**
+ * Maximum length of all label values that the functions of one evaluation make, in characters. Without it, a few nested
+ * functions that each double a label would exceed any memory.
+ */
+const MAX_TEXT = 32_000_000;
+
 /** Limits the memory and time of one evaluation. */
 export class Budget {
   private liveValues = 0;
+  private text = 0;
   /** The largest number of values that vectors and scalars have held at one time. */
   peakValues = 0;
 
@@ -55,6 +62,22 @@ export class Budget {
     this.liveValues += count;
     this.peakValues = Math.max(this.peakValues, this.liveValues);
     if (this.liveValues > this.maxValues) throw new TooManyValuesError(this.maxValues);
+  }
+
+  /**
+   * Counts a part of a label value before a function makes the value. It counts until the evaluation ends, because results
+   * share their labels.
+   *
+   * @param length in characters
+   * @throws {PromqlError} when all label values that functions made would exceed the limit
+   */
+  holdText(length: number): void {
+    this.text += length;
+    if (this.text > MAX_TEXT)
+      throw new PromqlError(
+        'execution',
+        `label_replace and label_join make label values of more than ${MAX_TEXT} characters in total; make shorter ones, or select fewer series`,
+      );
   }
 
   /**

@@ -54,6 +54,16 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
   await expect(query).rejects.toThrow(message);
 });
 
+test.each<{ called: string; twice: (text: string) => string }>([
+  { called: 'label_join', twice: (text) => `label_join(${text}, "a", "", "a", "a")` },
+  { called: 'label_replace', twice: (text) => `label_replace(${text}, "a", "$1$1", "a", "(.*)")` },
+])('$called cannot double a label until memory is full', async ({ twice }) => {
+  let text = 'x';
+  for (let i = 0; i < 40; i++) text = twice(text);
+  const query = instantQuery(store, text, 540_000, { limits: WIDE, isLate: () => false });
+  await expect(query).rejects.toThrow('label_replace and label_join make label values of more than 32000000');
+});
+
 test('count_values counts each series that it makes, before it makes the next one', () => {
   const steps = 1_000;
   const budget = new Budget(10_000, () => false);
