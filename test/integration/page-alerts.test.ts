@@ -203,6 +203,9 @@ describe('the alerts view', () => {
     await high.getByLabel('For', { exact: true }).selectOption('4 hours');
     await high.getByLabel('Reason').press('Enter');
     await high.getByText(/^Silenced until .* by the page: The sale is on$/).waitFor();
+    // The form and the note are removed. The keyboard's focus then moves to the title.
+    const focusedTitle = high.locator('h3 button:focus');
+    await focusedTitle.waitFor();
     await header(page, 'Alerts 1 firing').waitFor();
     const [silence] = await client.json<{ startsAt: string; endsAt: string; status: { state: string } }[]>(
       'GET',
@@ -221,8 +224,9 @@ describe('the alerts view', () => {
     await alert(reader, 'High').getByText('This key lacks the write right').waitFor();
     expect(pages.errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
 
-    await high.getByRole('button', { name: 'End the silence' }).click();
+    await high.getByRole('button', { name: 'End the silence' }).press('Enter');
     await high.getByText('Silenced').waitFor({ state: 'detached' });
+    await focusedTitle.waitFor();
     await header(page, 'Alerts 2 firing').waitFor();
   });
 

@@ -90,13 +90,28 @@ describe('editing of dashboards', () => {
       return [title, x, y, width, height];
     });
 
+  /** Holds requests to an address until the returned function is called. */
+  async function held(page: Page, url: string): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route(url, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    return resolve;
+  }
+
   test('a dashboard is made, filled with widgets of each kind, saved, and drawn', async () => {
     const page = await opened();
     await button(page, 'New dashboard').click();
     const asked = page.getByRole('dialog', { name: 'New dashboard' });
     await asked.getByLabel('Title').fill('Made here');
     expect(await violations(page)).toEqual([]);
-    await button(asked, 'Create').click();
+    const goOn = await held(page, '**/api/v0/dashboards');
+    await button(asked, 'Create').press('Enter');
+    // The keyboard keeps the focus while the answer is awaited, and a second press sends nothing.
+    await asked.locator('button[aria-disabled=true]:focus', { hasText: 'Create' }).waitFor();
+    await page.keyboard.press('Enter');
+    goOn();
     await page.getByRole('heading', { name: 'Edit Made here' }).waitFor();
     await page.getByText('This dashboard has no widgets yet.').waitFor();
 

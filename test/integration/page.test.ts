@@ -433,7 +433,16 @@ describe('the page', () => {
 
   test('says what is wrong with a key, and takes another', async () => {
     const page = await open(stack.url);
-    await signIn(page, 'ht_nobody');
+    const { promise: answered, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route('**/api/**', async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await page.getByLabel('API key').fill('ht_nobody');
+    await page.getByRole('button', { name: 'Sign in' }).press('Enter');
+    // The keyboard keeps the focus while the answer is awaited.
+    await page.locator('button[aria-disabled=true]:focus', { hasText: 'Signing in' }).waitFor();
+    goOn();
     await page.getByRole('alert').getByText('does not know this key').waitFor();
     await signIn(page);
     await page.getByRole('heading', { level: 1 }).waitFor();

@@ -19,6 +19,7 @@ export function SignIn({ reason, onKey }: SignInProps) {
 
   const submit = (event: Event) => {
     event.preventDefault();
+    if (isTrying) return;
     const key = field.current!.value.trim();
     if (key === '') return setProblem('Paste an API key first.');
     if (!/^[\x21-\x7e]+$/.test(key))
@@ -69,7 +70,8 @@ export function SignIn({ reason, onKey }: SignInProps) {
           />
           Remember on this device
         </label>
-        <button type="submit" class="primary" disabled={isTrying}>
+        {/* A disabled button would lose the focus. */}
+        <button type="submit" class="primary" aria-disabled={isTrying}>
           {isTrying ? 'Signing in …' : 'Sign in'}
         </button>
         <p id="key-note" class="note">

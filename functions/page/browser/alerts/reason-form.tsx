@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
+import { useTitleFocus } from './title-focus';
 
 export interface ReasonFormProps {
   /** Text of the button. */
@@ -22,6 +23,8 @@ export function ReasonForm({ action, placeholder, maxReason, onSubmit, children 
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const reasonId = useId();
+  const form = useRef<HTMLFormElement>(null);
+  useTitleFocus(form);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (isSending) return;
@@ -35,7 +38,7 @@ export function ReasonForm({ action, placeholder, maxReason, onSubmit, children 
     setSending(false);
   };
   return (
-    <form class="silence" onSubmit={submit}>
+    <form ref={form} class="silence" onSubmit={submit}>
       <span class="choice reason">
         <label for={reasonId}>Reason</label>
         <input

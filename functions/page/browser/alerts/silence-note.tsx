@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { endSilence, type Silence } from '../api/alerting';
 import type { Api } from '../api/api';
 import { formatTime } from '../view/format';
 import { secondsOf } from './listed-alerts';
+import { useTitleFocus } from './title-focus';
 
 export interface SilenceNoteProps {
   readonly api: Api;
@@ -15,6 +16,8 @@ export interface SilenceNoteProps {
 export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
+  const note = useRef<HTMLParagraphElement>(null);
+  useTitleFocus(note);
   const end = async () => {
     if (isSending) return;
     setProblem(undefined);
@@ -28,7 +31,7 @@ export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
     setSending(false);
   };
   return (
-    <p class="silence-note">
+    <p ref={note} class="silence-note">
       <span>
         <b>Silenced</b> until {formatTime(secondsOf(silence.endsAt), utc)} by {silence.createdBy}:{' '}
         {silence.comment}

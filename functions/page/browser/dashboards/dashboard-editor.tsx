@@ -50,6 +50,7 @@ export function DashboardEditor(props: DashboardEditorProps) {
   const change = (changed: Partial<Dashboard>) => onDraft(withStep(draft, { ...dashboard, ...changed }));
 
   const save = async (write: () => Promise<Dashboard>) => {
+    if (isSaving) return;
     setProblem(undefined);
     setSaving(true);
     try {
@@ -123,7 +124,9 @@ export function DashboardEditor(props: DashboardEditorProps) {
           <button
             type="submit"
             class="primary"
-            disabled={isSaving || dashboard.title.trim() === '' || stored?.updatedAt !== draft.base.updatedAt}
+            disabled={dashboard.title.trim() === '' || stored?.updatedAt !== draft.base.updatedAt}
+            // A disabled button would lose the focus.
+            aria-disabled={isSaving}
           >
             Save
           </button>
@@ -204,7 +207,7 @@ function Conflict({ state, draft, stored, isSaving, onDraft, onOver, onAgain }: 
         </button>
         <button
           type="button"
-          disabled={isSaving}
+          aria-disabled={isSaving}
           onClick={() => (stored === undefined ? onAgain() : onOver(stored))}
         >
           {stored === undefined ? 'Save mine as a new dashboard' : 'Save mine over theirs'}

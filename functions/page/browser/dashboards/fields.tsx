@@ -124,12 +124,15 @@ export function CheckField({
 export function FormButtons({
   submit,
   onCancel,
-  isBusy = false,
+  isIncomplete = false,
+  isSending = false,
   problem,
 }: {
   readonly submit: string;
   readonly onCancel: () => void;
-  readonly isBusy?: boolean;
+  readonly isIncomplete?: boolean;
+  /** The form must not send again meanwhile. */
+  readonly isSending?: boolean;
   readonly problem?: string | undefined;
 }) {
   return (
@@ -143,7 +146,8 @@ export function FormButtons({
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={isBusy}>
+        {/* A disabled button would lose the focus. */}
+        <button type="submit" class="primary" disabled={isIncomplete} aria-disabled={isSending}>
           {submit}
         </button>
       </p>

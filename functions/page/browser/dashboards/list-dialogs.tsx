@@ -20,16 +20,17 @@ interface ListDialogProps {
 
 /** Runs a form's request. Returns whether it is in progress, and the message if it failed. */
 function useRequest() {
-  const [isBusy, setBusy] = useState(false);
+  const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
   const run = async (event: Event, request: () => Promise<void>) => {
     event.preventDefault();
+    if (isSending) return;
     setProblem(undefined);
-    setBusy(true);
+    setSending(true);
     await request().catch((error: Error) => setProblem(error.message));
-    setBusy(false);
+    setSending(false);
   };
-  return { isBusy, problem, run };
+  return { isSending, problem, run };
 }
 
 /** A dialog that creates an empty dashboard. */
@@ -39,7 +40,7 @@ export function NewDashboard({
   onCreated,
 }: ListDialogProps & { readonly onCreated: (dashboard: Dashboard) => void }) {
   const [title, setTitle] = useState('');
-  const { isBusy, problem, run } = useRequest();
+  const { isSending, problem, run } = useRequest();
   const create = async () =>
     onCreated(await createDashboard(api, { title: title.trim(), memo: '', widgets: [] }));
   return (
@@ -48,7 +49,8 @@ export function NewDashboard({
         <TextField label="Title" isRequired maxLength={MAX_NAME} value={title} onInput={setTitle} />
         <FormButtons
           submit="Create"
-          isBusy={isBusy || title.trim() === ''}
+          isIncomplete={title.trim() === ''}
+          isSending={isSending}
           problem={problem}
           onCancel={onClose}
         />
@@ -64,7 +66,7 @@ export function DeleteDashboard({
   onClose,
   onDeleted,
 }: ListDialogProps & { readonly dashboard: Dashboard; readonly onDeleted: () => void }) {
-  const { isBusy, problem, run } = useRequest();
+  const { isSending, problem, run } = useRequest();
   const remove = async () => {
     await deleteDashboard(api, dashboard.id);
     onDeleted();
@@ -76,7 +78,7 @@ export function DeleteDashboard({
           {dashboard.title} has {counted(dashboard.widgets?.length ?? 0, 'widget')}. Deleting it cannot be
           undone.
         </p>
-        <FormButtons submit="Delete" isBusy={isBusy} problem={problem} onCancel={onClose} />
+        <FormButtons submit="Delete" isSending={isSending} problem={problem} onCancel={onClose} />
       </form>
     </Dialog>
   );
@@ -90,7 +92,7 @@ export function ImportDashboard({
 }: ListDialogProps & { readonly onCreated: (dashboard: Dashboard) => void }) {
   const [pasted, setPasted] = useState('');
   const [file, setFile] = useState<{ readonly text?: string; readonly problem?: string }>({});
-  const { isBusy, problem, run } = useRequest();
+  const { isSending, problem, run } = useRequest();
   const fileId = useId();
   const text = pasted.trim() === '' ? (file.text ?? '') : pasted;
   const { value: converted, problem: invalid } = useMemo(
@@ -122,7 +124,8 @@ export function ImportDashboard({
         {converted !== undefined && <Outcome {...converted} />}
         <FormButtons
           submit="Import"
-          isBusy={isBusy || converted === undefined}
+          isIncomplete={converted === undefined}
+          isSending={isSending}
           problem={message}
           onCancel={onClose}
         />

@@ -1,0 +1,17 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+
+/**
+ * Moves the focus to the title of an alert's card when an element that has the focus is removed from the card. The focus
+ * would be lost otherwise.
+ */
+export function useTitleFocus(removed: RefObject<HTMLElement | null>): void {
+  useLayoutEffect(() => {
+    const element = removed.current!;
+    // The element is still in the page when the effect ends.
+    return () => {
+      if (element.contains(document.activeElement))
+        element.closest('article')?.querySelector('button')?.focus();
+    };
+  }, [removed]);
+}
