@@ -1,7 +1,7 @@
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
 import { hasTurn } from '../model/partitions';
-import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
+import { type Day, dayOf, dayStartMs, type PartitionRef, partitionKeyOf } from '../model/placement';
 
 /** Time after a day was due to be archived in which every hourly run checks the day, ms. */
 const RECENT_MS = 3 * DAY_MS;
@@ -39,10 +39,9 @@ export function hourlyScope(
   nowMs: number,
   maxAgeMs: number,
 ): RunScope {
-  const keyOf = ({ tenantId, partition }: PartitionRef) => `${tenantId}:${partition}`;
-  const known = new Set(registered.map(keyOf));
+  const known = new Set(registered.map(partitionKeyOf));
   return {
-    partitions: partitions.filter((ref) => known.has(keyOf(ref)) || hasTurn(ref, nowMs, TURNS)),
+    partitions: partitions.filter((ref) => known.has(partitionKeyOf(ref)) || hasTurn(ref, nowMs, TURNS)),
     fromDay: (ref) => (hasTurn(ref, nowMs, TURNS) ? undefined : dayOf(nowMs - maxAgeMs - RECENT_MS)),
   };
 }

@@ -206,6 +206,14 @@ export interface PartitionRef {
   readonly partition: number;
 }
 
+/**
+ * Returns the Kinesis partition key of a partition. One key for all records of a partition puts them into one shard,
+ * which keeps their order. Maps of partitions have the same keys.
+ */
+export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
+  return `${tenantId}:${partition}`;
+}
+
 /** Formats a partition for keys: four digits. */
 export function partitionText(partition: number): string {
   return partition.toString().padStart(4, '0');

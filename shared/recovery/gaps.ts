@@ -1,12 +1,11 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Id } from '../model/id';
-import { type PartitionRef, tenantIdOf } from '../model/placement';
+import { type PartitionRef, partitionKeyOf, tenantIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { metaKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
 import type { DeliveredRecord } from '../stream/delivered';
-import { partitionKeyOf } from '../stream/outgoing';
 import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import {
   MalformedRedriveObjectError,

@@ -1,9 +1,9 @@
 import { compareVersions } from '../codec';
 import { type Deletion, type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
 import type { Labels } from '../model/labels';
-import { dayStartMs, type PlacementEpoch, partitionOf, sourceIdOf } from '../model/placement';
+import { dayStartMs, type PlacementEpoch, partitionKeyOf, partitionOf, sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import { type OutgoingRecord, partitionKeyOf } from './outgoing';
+import type { OutgoingRecord } from './outgoing';
 import { encodeRecord } from './record';
 
 /**

@@ -1,8 +1,8 @@
 import { allowanceOfRequest, type Home } from '../dictionary/home';
 import type { SourceRow, SourceRows } from '../dictionary/series-source';
-import { dayOf, partitionOf, partitionsOn } from '../model/placement';
+import { dayOf, partitionKeyOf, partitionOf, partitionsOn } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import { type OutgoingRecord, partitionKeyOf } from './outgoing';
+import type { OutgoingRecord } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 
 /**

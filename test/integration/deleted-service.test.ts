@@ -8,11 +8,11 @@ import { sourceOf } from '../../shared/model/labels';
 import {
   dayStartMs,
   type PlacementEpoch,
+  partitionKeyOf,
   partitionOf,
   sourceIdOf,
   tenantIdOf,
 } from '../../shared/model/placement';
-import { partitionKeyOf } from '../../shared/stream/outgoing';
 import { Client } from '../support/client';
 import { SHARED_SETTINGS } from '../support/local-stack';
 import { ops } from '../support/ops';
