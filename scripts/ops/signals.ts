@@ -1,5 +1,3 @@
-import { progress } from './command';
-
 /** Exit codes of a command that a signal has ended, as is customary in shells. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -15,7 +13,7 @@ export async function interruptible<T>(
     try {
       await onStop();
     } catch (error) {
-      progress((error as Error).message);
+      console.error((error as Error).message);
     }
     process.exit(EXIT_CODES[signal]);
   };
@@ -39,11 +37,11 @@ export function interruptibleSlices<T>(
 ): Promise<T> {
   let last = 'nothing reported yet';
   return interruptible(
-    () => progress(`interrupted. Last state: ${last}. ${goOn}`),
+    () => console.error(`interrupted. Last state: ${last}. ${goOn}`),
     () =>
       work((line) => {
         last = line;
-        progress(line);
+        console.error(line);
       }),
   );
 }

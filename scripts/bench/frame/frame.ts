@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { interruptible } from '../../ops/signals';
 import { lineOf } from './report';
 
 /**
@@ -78,13 +79,6 @@ export class Frame {
 /** Runs work in a frame and ends what it started, even if the work fails or the process is interrupted. */
 export async function withFrame<T>(name: string, work: (frame: Frame) => Promise<T>): Promise<T> {
   const frame = new Frame(name);
-  const stop = (signal: 'SIGINT' | 'SIGTERM') =>
-    frame.end().finally(() => process.exit(128 + constants.signals[signal]));
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  try {
-    return await work(frame);
-  } finally {
-    await frame.end();
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
+  const end = () => frame.end();
+  return interruptible(end, () => work(frame).finally(end));
 }
