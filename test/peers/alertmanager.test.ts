@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snappyCompress } from 'hysnappy';
+import { Random } from '../../scripts/faults/random';
 import { freePort } from '../../scripts/local/server-process';
 import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
@@ -43,27 +44,13 @@ rules:
     for: 30s
 `;
 
-/** Random numbers from 0 to 1, determined by the seed. */
-let mulberry = SEED;
-function random(): number {
-  mulberry = (mulberry + 0x6d2b79f5) | 0;
-  let t = Math.imul(mulberry ^ (mulberry >>> 15), 1 | mulberry);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-}
-
-function shuffled<T>(all: readonly T[]): T[] {
-  return all
-    .map((each) => ({ each, rank: random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ each }) => each);
-}
+const random = new Random(SEED);
 
 /** Spans in which a job is bad, as Unix time in ms. Each is longer than any outage that the kills cause. */
 function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: number }[] {
-  const length = () => (3 + 3 * random()) * MINUTE;
+  const length = () => (3 + 3 * random.next()) * MINUTE;
   const phases: { fromMs: number; toMs: number }[] = [];
-  for (let atMs = startMs + random() * MINUTE; atMs < endMs - 2 * MINUTE; ) {
+  for (let atMs = startMs + random.next() * MINUTE; atMs < endMs - 2 * MINUTE; ) {
     const fromMs = atMs;
     const toMs = Math.min(fromMs + length(), endMs);
     phases.push({ fromMs, toMs });
@@ -244,9 +231,9 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
     let victims: Victim[] = [];
     let memoryMs = 0;
     for (;;) {
-      await sleep(Math.min((10 + 20 * random()) * 1000, Math.max(0, endMs - Date.now())));
+      await sleep(Math.min((10 + 20 * random.next()) * 1000, Math.max(0, endMs - Date.now())));
       if (Date.now() >= endMs) break;
-      if (victims.length === 0) victims = shuffled(VICTIMS);
+      if (victims.length === 0) victims = random.shuffled(VICTIMS);
       const victim = victims.pop()!;
       // After a loss of memory, recovery takes a minute or two, in which nothing can be evaluated.
       if (victim === 'memory' && Date.now() - memoryMs < 2.5 * MINUTE) continue;
