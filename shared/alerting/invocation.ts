@@ -37,7 +37,7 @@ export interface SampleInputs {
   readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
 }
 
-/** A task that was found. */
+/** A task, loaded and ready to be evaluated. */
 export interface FoundTask {
   /** Tenant that is charged for the evaluation. @default nothing is charged */
   readonly tenant?: Tenant;

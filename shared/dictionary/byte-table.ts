@@ -23,7 +23,7 @@ const FIRST_WORDS = 1_024;
 // Indexes of the words at the start of an entry. The bytes of the key follow these words.
 /** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that a caller looked up right after this one the last time; 0 if there is none. */
+/** The entry that a caller looked up next when it last looked up this entry; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;

@@ -88,7 +88,7 @@ interface RequestedWindow extends RequestedList {
   readonly known: CachedFrames | undefined;
 }
 
-/** A group that a call requests. */
+/** A group that a call requests, with the wanted windows. */
 interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /**

@@ -31,7 +31,7 @@ export interface RouteRequest<R extends Route> {
   readonly event: APIGatewayProxyEventV2;
   /** Tenant of the API key; undefined on routes without a key. */
   readonly tenant: R['right'] extends 'none' ? undefined : Tenant;
-  /** Percent-decoded. */
+  /** Parameters of the path, percent-decoded. */
   readonly path: Readonly<Record<PathParameter<R['path']>, string>>;
   readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
   readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;

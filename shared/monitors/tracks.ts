@@ -24,7 +24,7 @@ export interface Track {
   readonly key: string;
   /** Number of consecutive abnormal judgements. Each sample counts once. */
   readonly attempts: number;
-  /** The newest sample judged. */
+  /** Time of the newest sample that was judged. */
   readonly sampleMs?: number;
   /**
    * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the subject has

@@ -33,7 +33,7 @@ export interface StatusDependencies {
   readonly now: () => number;
 }
 
-/** Interval of rule evaluation. */
+/** Interval at which the evaluator runs, in ms. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
 /** Lifetime of a cached response, in ms. The cache makes many open pages cost no more than one. */

@@ -6,7 +6,7 @@
 export const PRICE = {
   httpRequest: 1.0 / 1e6,
   invocation: 0.2 / 1e6,
-  /** Price of a function on Arm. */
+  /** A GB-second of a function on Arm. */
   functionGbSecond: 0.0000133334,
   streamUnit: 0.014 / 1e6,
   /** A shard of a provisioned stream. It accepts 1 MB or 1,000 records a second. */
@@ -24,7 +24,7 @@ export const PRICE = {
   warmWriteUnit: 0.625 / 1e6,
   warmReadUnit: 0.125 / 1e6,
   warmGbMonth: 0.25,
-  /** A month of point-in-time recovery. */
+  /** A GB that point-in-time recovery covers for a month. */
   recoveryGbMonth: 0.2,
   coldGbMonth: 0.023,
   objectPut: 5 / 1e6,

@@ -18,7 +18,7 @@ export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
  */
 const used = new Map<StoreUnit, number>();
 
-/** Counts used units, or retried calls. */
+/** Adds to the count of used units, or of retried calls. */
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
 }

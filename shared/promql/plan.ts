@@ -127,8 +127,8 @@ function planSelect(
     return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
   const grainMs = wholeGrain(grainsMs, range.toMs - 1, rangeMs ?? 0, stepOf(selector, steps, context));
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
-    // A plain selector wants the newest sample, which is the last one of a grain. Read that grain from its start, even
-    // if the lookback time is shorter.
+    // A plain selector needs only the newest sample, which a rollup has as the last sample of a grain. So read that
+    // grain from its start, even if the lookback time is shorter than the grain.
     const fromMs = rangeMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
       'all ranges begin and end at multiples of the grain, so rollups give the same result as samples';

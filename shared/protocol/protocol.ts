@@ -55,7 +55,7 @@ export class RequestTooLargeError extends Error {
 
 export interface ParsedBody<Dropped> {
   readonly sources: readonly SourceRows[];
-  /** Samples in `sources`. */
+  /** Number of samples in `sources`. */
   readonly samples: number;
   /** The samples that were not stored, and the reasons, in the protocol's own terms. */
   readonly dropped: Dropped;

@@ -118,7 +118,7 @@ export class RequestRows {
     }
     const at = this.extend(row, 1);
     this.series[at] = series;
-    // Lambda's processors are little-endian.
+    // The lower half comes first, because Lambda's processors are little-endian.
     this.halves[2 * at] = low;
     this.halves[2 * at + 1] = high;
     return true;

@@ -35,7 +35,10 @@ export interface SeriesPage {
 /** A source whose series may match. */
 interface Candidate {
   readonly id: Id;
-  /** Sort key of the source. */
+  /**
+   * Sources are listed in the order of this text: the source's id, or the empty text for the source that has exactly
+   * the wanted labels.
+   */
   readonly rank: string;
   readonly series: () => Iterable<Labels>;
 }

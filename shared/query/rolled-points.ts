@@ -137,7 +137,7 @@ const LAST_AFTER_START = 4;
 interface PointPlan {
   readonly timestamps: Float64Array;
   readonly counts: Float64Array;
-  /** The grain of each point. */
+  /** For each point, the index of its grain. */
   readonly grains: Uint32Array;
   /** See {@link START}. */
   readonly kinds: Uint8Array;

@@ -21,7 +21,9 @@ interface Entry {
   readonly id: string;
   readonly urlPath: string;
   readonly bytes: number;
-  /** Version of the dashboard. */
+  /**
+   * Time of the last change, as Unix time in seconds. It increases with each change, so it also serves as the version.
+   */
   readonly updatedAt: number;
 }
 

@@ -18,7 +18,7 @@ export interface HostSpec {
   readonly displayName: string | null;
   readonly customIdentifier: string | null;
   readonly memo: string;
-  /** Returned as posted. */
+  /** Metadata as the agent posted it. */
   readonly meta: Record<string, unknown>;
   readonly interfaces: readonly Record<string, unknown>[];
 }

@@ -37,7 +37,7 @@ export interface TickCommit {
   readonly task: Id;
   /** Tick of the state that this one replaces; undefined for a task's first. */
   readonly afterMs: number | undefined;
-  /** The completed tick. */
+  /** The completed tick, as Unix time in ms. */
   readonly tickMs: number;
   /** Result of {@link encodeJson}; undefined removes the state of a removed task. */
   readonly state: Uint8Array | undefined;

@@ -347,7 +347,7 @@ function useNames(
         const graphs = type === 'graph' && source !== 'role' ? graphsOf(of, found, lists.definitions) : [];
         setNames([...new Set([...graphs.map(({ name }) => name), ...found])].sort());
       },
-      // Names are only suggestions.
+      // Ignore the error, because the names are only suggestions.
       () => {},
     );
     return () => {

@@ -68,7 +68,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
 
 interface HeaderProps {
   readonly state: ViewState;
-  /** Undefined until it is known. */
+  /** Number of firing alerts; undefined until it is known. */
   readonly firing: number | undefined;
   readonly onSignOut: () => void;
 }

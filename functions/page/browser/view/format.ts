@@ -4,7 +4,7 @@ import type { Unit } from '../graphs/graphs';
 interface Scale {
   readonly base: number;
   readonly prefixes: readonly string[];
-  /** Index of the empty prefix. */
+  /** Index in `prefixes` of the empty prefix, with which values are shown undivided. */
   readonly one: number;
   readonly symbol: string;
 }
