@@ -21,6 +21,11 @@ const MAX_STEPS = 100_000;
 const MAX_CALLS = 100;
 /** Maximum length of an expanded text, in characters. */
 const MAX_OUTPUT = 64 * 1024;
+/**
+ * Maximum length of all texts that functions are given and return in one expansion, in characters. Without it, a few calls
+ * that each double a text would exceed any memory.
+ */
+const MAX_TEXT = 8 * 1024 * 1024;
 
 /** Thrown to leave a `range` loop. */
 class LoopExit {
@@ -55,6 +60,7 @@ export async function executeTemplate(
 class Execution {
   output = '';
   private steps = 0;
+  private text = 0;
   private calls = 0;
 
   constructor(
@@ -212,8 +218,11 @@ class Execution {
 
   private async call(name: string, args: readonly TemplateValue[]): Promise<TemplateValue> {
     this.step();
+    this.count(args);
     try {
-      return await TEMPLATE_FUNCTIONS.get(name)!(args, this.context);
+      const result = await TEMPLATE_FUNCTIONS.get(name)!(args, this.context);
+      this.count([result]);
+      return result;
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       throw new TemplateError(`error calling ${name}: ${error.message}`, { cause: error });
@@ -222,6 +231,12 @@ class Execution {
 
   private step(): void {
     if (++this.steps > MAX_STEPS) throw new TemplateError(`the template takes more than ${MAX_STEPS} steps`);
+  }
+
+  private count(values: readonly TemplateValue[]): void {
+    for (const value of values) if (typeof value === 'string') this.text += value.length;
+    if (this.text > MAX_TEXT)
+      throw new TemplateError(`the template's functions handle more than ${MAX_TEXT} characters`);
   }
 
   private write(text: string): void {

@@ -25,6 +25,9 @@ export function searches(pattern: string, text: string): boolean {
   return compilePattern(pattern).matcher(text).find();
 }
 
+/** Maximum length of the parts that a replaced text is made of, in characters. */
+const MAX_PARTS = 1_000_000;
+
 const REFERENCE = /\$(?:(\$)|\{(\w+)\}|(\w+))/g;
 
 /**
@@ -36,14 +39,22 @@ export function replaceAll(pattern: string, replacement: string, text: string): 
   const regexp = compilePattern(pattern);
   const names = regexp.namedGroups() as Readonly<Record<string, number>>;
   const matcher = regexp.matcher(text);
-  let [result, last] = ['', 0];
+  let [result, last, length] = ['', 0, 0];
+  const counted = (part: string) => {
+    length += part.length;
+    if (length > MAX_PARTS)
+      throw new TemplateError(`a text with replaced matches has more than ${MAX_PARTS} characters`);
+    return part;
+  };
   while (matcher.find()) {
-    result += text.slice(last, matcher.start());
-    result += replacement.replace(REFERENCE, (_, dollar, braced, bare) => {
+    result += counted(text.slice(last, matcher.start()));
+    result += counted(replacement).replace(REFERENCE, (_, dollar, braced, bare) => {
       if (dollar !== undefined) return '$';
       const name: string = braced ?? bare;
       const index = /^\d+$/.test(name) ? Number(name) : names[name];
-      return index !== undefined && index <= matcher.groupCount() ? (matcher.group(index) ?? '') : '';
+      return counted(
+        index !== undefined && index <= matcher.groupCount() ? (matcher.group(index) ?? '') : '',
+      );
     });
     last = matcher.end();
   }

@@ -135,6 +135,14 @@ describe('the text of an alert', () => {
     expect(await expand(long, many)).toMatch(/characters|steps/);
     expect(await expand('{{ printf "%999999999d" 1 }}')).toBe('%!(BADWIDTH)');
   });
+
+  test.each(['print $x $x', 'printf "%s%s" $x $x', 'reReplaceAll "(.*)" "$1$1" $x'])(
+    'a text that %s doubles again and again is refused before memory is full',
+    async (call) => {
+      const text = `{{ $x := "ab" }}${`{{ $x = ${call} }}`.repeat(40)}`;
+      expect(await expand(text)).toMatch(/^<error expanding template: .*more than \d+ characters>$/);
+    },
+  );
 });
 
 describe('the parser of templates', () => {
