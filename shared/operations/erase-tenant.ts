@@ -12,13 +12,13 @@ interface EraseDependencies extends Pick<OperatorDependencies, 'meta' | 'recover
 
 /** The data that one slice of an erasure removed. */
 export interface EraseCount {
-  /** Keys of the hot tier. */
+  /** Number of keys of the hot tier. */
   readonly hot: number;
-  /** Items of the warm tier. */
+  /** Number of items of the warm tier. */
   readonly warm: number;
-  /** Object versions of the archive. */
+  /** Number of object versions of the archive. */
   readonly cold: number;
-  /** Items of the meta table, including API keys. */
+  /** Number of items of the meta table, including API keys. */
   readonly meta: number;
   /** False if time was up before everything was removed. */
   readonly isDone: boolean;

@@ -150,7 +150,10 @@ const MAX_AGE_MS = 10_000;
 /** Maximum age of a copy that reads still use while it is being read again, ms. */
 const MAX_STALE_MS = 60_000;
 
-/** Ranges that reads lack, by partition ({@link partitionKeyOf}), each with the arrival time of the first record of its object. */
+/**
+ * For each partition ({@link partitionKeyOf}), the ranges whose samples reads lack. Each range has the arrival time of
+ * the first record of the gap's object.
+ */
 type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
 
 /** Tells readers about the gaps. Keeps a copy of them in memory, so that a read need not wait for the table. */

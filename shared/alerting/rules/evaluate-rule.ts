@@ -19,7 +19,7 @@ export class RuleError extends Error {
 export interface RuleContext {
   /** The time for which the rule is evaluated, as Unix time in ms. */
   readonly tickMs: number;
-  /** How far before the tick the rule reads samples, in ms. */
+  /** The rule's expression is evaluated at the time of the tick minus this offset, in ms. */
   readonly queryOffsetMs: number;
   readonly externalLabels: Labels;
   readonly externalUrl: string;

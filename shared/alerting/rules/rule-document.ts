@@ -59,7 +59,10 @@ export type Rule = RecordingRule | AlertingRule;
 export interface RuleGroup {
   readonly name: string;
   readonly intervalMs: number;
-  /** How far before its tick a rule reads samples. Undefined if the rule group does not set it, unlike 0. */
+  /**
+   * Rules are evaluated at the time of their tick minus this offset, in ms. Undefined if the rule group does not set
+   * it; 0 is a set offset.
+   */
   readonly queryOffsetMs: number | undefined;
   /** Maximum number of series or alerts that one rule may produce; 0 for no limit. */
   readonly limit: number;

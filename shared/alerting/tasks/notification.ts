@@ -39,7 +39,7 @@ export interface NotificationBatch {
   readonly group: string;
   /** The newest evaluated tick, as Unix time in ms. The notifications describe the state in this tick. */
   readonly tickMs: number;
-  /** How far before its tick the group reads samples, in ms. */
+  /** The group's expressions were evaluated at the time of the tick minus this offset, in ms. */
   readonly queryOffsetMs: number;
   /** Whether the tick was evaluated more than an interval after it began. */
   readonly isLate: boolean;

@@ -63,7 +63,7 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
   /** Evaluation interval, in seconds. */
   readonly interval: number;
-  /** How far before its nominal time an evaluation reads, in seconds. */
+  /** The group's expressions are evaluated at the nominal time minus this offset, in seconds. */
   readonly queryOffset: number;
   /** Duration of the last evaluation, in seconds. */
   readonly evaluationTime: number;
