@@ -55,6 +55,17 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       return result;
     };
 
+  test('a killed run whose clock was hours ahead holds up no other run', async () => {
+    const begin = (aheadMs: number) =>
+      new EvaluatorStore(tiers.meta, () => nowMs + aheadMs).beginRun(randomId(), nowMs + aheadMs + MINUTE_MS);
+    expect(await begin(5 * 3_600_000)).toBe(true);
+    expect(await begin(0)).toBe(true);
+    // Two clocks that differ by seconds still see each other's runs.
+    expect(await begin(30_000)).toBe(false);
+    expect(await begin(-30_000)).toBe(false);
+    nowMs += 2 * MINUTE_MS;
+  });
+
   test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);

@@ -8,7 +8,7 @@ const MAX_CATCH_UP_MS = 3_600_000;
  * group then goes on with the newest tick, as a new one does. Otherwise it would not be evaluated until that time.
  * The clocks of correct evaluators differ by much less.
  */
-const MAX_AHEAD_MS = 5 * MINUTE_MS;
+export const MAX_AHEAD_MS = 5 * MINUTE_MS;
 
 /** Time and state of the pipeline when rule groups are evaluated. All times are in ms. */
 export interface EvaluationTime {

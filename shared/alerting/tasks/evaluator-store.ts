@@ -19,6 +19,7 @@ import {
   type Table,
   tryWrite,
 } from '../../platform/table';
+import { MAX_AHEAD_MS } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
 import {
@@ -254,9 +255,14 @@ export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
   async beginRun(run: string, untilMs: number): Promise<boolean> {
     return putItemIf(this.table, {
       Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-      // A retry after a lost response finds the run that the first attempt wrote.
-      ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
-      ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
+      // A retry after a lost response finds the run that the first attempt wrote. A run that ends far in the future was
+      // killed, and its clock was wrong.
+      ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR untilMs > :most OR run = :run',
+      ExpressionAttributeValues: {
+        ':now': { N: String(this.now()) },
+        ':most': { N: String(untilMs + MAX_AHEAD_MS) },
+        ':run': { S: run },
+      },
     });
   }
 
