@@ -64,8 +64,8 @@ const HALF_MINUTE_MS = 30_000;
 const PARALLEL = 8;
 /** Maximum number of rules in an invocation that serves several tenants. */
 const MAX_RULES = 100;
-/** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a batch. */
-const BATCH_RULES = 500;
+/** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a turn. */
+const TURN_RULES = 500;
 /**
  * Minimum age of an entry of the index that has no task before the entry is dropped, ms. A request may be about to
  * store the task.
@@ -140,28 +140,28 @@ export async function runTasks(
 }
 
 /**
- * Divides tasks among invocations. Each tenant's first batch comes before any tenant's second, so a tenant with many
- * rules does not delay the others. The rules of a batch are evaluated together, so that they share reads. Tenants with
+ * Divides tasks among invocations. Each tenant's first turn comes before any tenant's second, so a tenant with many
+ * rules does not delay the others. The rules of a turn are evaluated together, so that they share reads. Tenants with
  * few rules share invocations.
  */
 export function planInvocations(
   tasks: readonly IndexedTask[],
   maxRules = MAX_RULES,
-  batchRules = BATCH_RULES,
+  turnRules = TURN_RULES,
 ): IndexedTask[][] {
-  const planned: { readonly batch: number; readonly task: IndexedTask }[] = [];
+  const planned: { readonly turn: number; readonly task: IndexedTask }[] = [];
   const ofTenant = new Map<Id, number>();
   for (const task of tasks) {
     const before = ofTenant.get(task.tenantId) ?? 0;
     ofTenant.set(task.tenantId, before + rulesOf([task]));
-    planned.push({ batch: Math.floor(before / batchRules), task });
+    planned.push({ turn: Math.floor(before / turnRules), task });
   }
-  const batches = [...Map.groupBy(planned, ({ batch }) => batch)].sort(([a], [b]) => a - b);
-  return batches.flatMap(([, members]) => {
-    const inBatch = members.map(({ task }) => task);
+  const turns = [...Map.groupBy(planned, ({ turn }) => turn)].sort(([a], [b]) => a - b);
+  return turns.flatMap(([, members]) => {
+    const inTurn = members.map(({ task }) => task);
     const invocations: IndexedTask[][] = [];
     let rules = Infinity;
-    for (const together of Map.groupBy(inBatch, ({ tenantId }) => tenantId).values()) {
+    for (const together of Map.groupBy(inTurn, ({ tenantId }) => tenantId).values()) {
       rules += rulesOf(together);
       if (rules > maxRules) {
         invocations.push([]);
@@ -204,7 +204,7 @@ class Pass {
     const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap((tasks) =>
       planInvocations(tasks),
     );
-    await mapLimited(invocations, PARALLEL, (batch) => this.evaluateBatch(batch, time));
+    await mapLimited(invocations, PARALLEL, (together) => this.evaluateTogether(together, time));
   }
 
   async send(tasks: readonly IndexedTask[]): Promise<void> {
@@ -227,8 +227,8 @@ class Pass {
     return dueTicks({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).ticks.length > 0;
   }
 
-  private async evaluateBatch(batch: readonly IndexedTask[], time: EvaluationTime): Promise<void> {
-    let rest = batch;
+  private async evaluateTogether(tasks: readonly IndexedTask[], time: EvaluationTime): Promise<void> {
+    let rest = tasks;
     while (rest.length > 0) {
       if (!this.hasTime()) {
         this.report.failedTasks += rest.length;
@@ -256,7 +256,7 @@ class Pass {
   private async evaluateApart(tasks: readonly IndexedTask[], time: EvaluationTime): Promise<void> {
     const byTenant = [...Map.groupBy(tasks, ({ tenantId }) => tenantId).values()];
     if (byTenant.length === 1) this.report.failedTasks += tasks.length;
-    else for (const together of byTenant) await this.evaluateBatch(together, time);
+    else for (const together of byTenant) await this.evaluateTogether(together, time);
   }
 
   /** Has tasks evaluated by one invocation. Returns undefined when the invocation failed. */

@@ -12,9 +12,9 @@ import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** A batch of groups that are prepared together ends at BATCH_GROUPS groups, or at BATCH_BYTES bytes of warm items. */
-const BATCH_GROUPS = 64;
-const BATCH_BYTES = 8 * 1024 * 1024;
+/** A slice of groups that are prepared together ends at SLICE_GROUPS groups, or at SLICE_BYTES bytes of warm items. */
+const SLICE_GROUPS = 64;
+const SLICE_BYTES = 8 * 1024 * 1024;
 
 /** A group to write into a new object. */
 export interface GroupWork {
@@ -93,7 +93,7 @@ export interface PrepareDependencies {
 }
 
 /**
- * Fetches the data that is needed to write groups, batch by batch. While the caller writes a batch, the next batch is
+ * Fetches the data that is needed to write groups, slice by slice. While the caller writes a slice, the next slice is
  * being fetched.
  */
 export async function* prepare(
@@ -102,27 +102,27 @@ export async function* prepare(
   day: Day,
   works: Iterable<GroupWork> | AsyncIterable<GroupWork>,
 ): AsyncGenerator<PreparedGroup> {
-  for await (const batch of readAhead(batchesOf(dependencies, ref, day, works))) yield* batch;
+  for await (const slice of readAhead(preparedSlices(dependencies, ref, day, works))) yield* slice;
 }
 
-async function* batchesOf(
+async function* preparedSlices(
   dependencies: PrepareDependencies,
   ref: PartitionRef,
   day: Day,
   works: Iterable<GroupWork> | AsyncIterable<GroupWork>,
 ): AsyncGenerator<PreparedGroup[]> {
-  let batch: GroupWork[] = [];
+  let slice: GroupWork[] = [];
   let bytes = 0;
-  const fetched = () => mapLimited(batch, PARALLEL, (work) => prepareGroup(dependencies, ref, day, work));
+  const fetched = () => mapLimited(slice, PARALLEL, (work) => prepareGroup(dependencies, ref, day, work));
   for await (const work of works) {
-    batch.push(work);
+    slice.push(work);
     bytes += (work.items ?? []).reduce((sum, { chunk }) => sum + chunk.length, 0);
-    if (batch.length < BATCH_GROUPS && bytes < BATCH_BYTES) continue;
+    if (slice.length < SLICE_GROUPS && bytes < SLICE_BYTES) continue;
     yield await fetched();
-    batch = [];
+    slice = [];
     bytes = 0;
   }
-  if (batch.length > 0) yield await fetched();
+  if (slice.length > 0) yield await fetched();
 }
 
 async function prepareGroup(

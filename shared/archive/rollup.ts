@@ -59,8 +59,8 @@ export const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 const PARTITIONS_AT_ONCE = 16;
 /** Number of groups that are aggregated at the same time. */
 const PARALLEL = 8;
-/** Number of groups in a batch, which is held in memory until it is written. */
-const BATCH = 4 * PARALLEL;
+/** Number of groups that are held in memory until they are written. */
+const GROUPS_AT_ONCE = 4 * PARALLEL;
 
 /** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */
 export async function rollUpPartitions(
@@ -250,8 +250,8 @@ async function* groupsOf(
       .filter((group) => !excluded.has(group))
       .filter((group) => group >= fromGroup && (toGroup === undefined || group < toGroup))
       .sort();
-    for (let at = 0; at < ordered.length; at += BATCH) {
-      const made = await mapLimited(ordered.slice(at, at + BATCH), PARALLEL, async (group) => {
+    for (let at = 0; at < ordered.length; at += GROUPS_AT_ONCE) {
+      const made = await mapLimited(ordered.slice(at, at + GROUPS_AT_ONCE), PARALLEL, async (group) => {
         const deletions = await catalogue.deletions.of(ref.tenantId, sourceIdOfGroup(group));
         const before = oldGroups.has(group) ? await readOld(() => old!.group(group)) : undefined;
         return { group, rolled: await makeGroup(group, plan, before, days, deletions) };

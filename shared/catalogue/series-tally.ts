@@ -3,6 +3,7 @@ import type { Id } from '../model/id';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { decodeLayout } from '../model/layout';
 import { unpackLayout } from '../model/packed-layout';
+import { slicesAsRead } from '../model/slices';
 import { metaKeys } from '../platform/keys';
 import { queryAll, type Table } from '../platform/table';
 import { LAYOUT_KEPT_MS } from './lifetimes';
@@ -64,14 +65,8 @@ export async function tallySeries(
       increment(topSources, sourceText(labels));
     }
   };
-  let batch: Id[] = [];
-  for await (const sourceId of sources.list(tenantId)) {
-    batch.push(sourceId);
-    if (batch.length < PARALLEL) continue;
-    await Promise.all(batch.map(count));
-    batch = [];
-  }
-  await Promise.all(batch.map(count));
+  for await (const slice of slicesAsRead(sources.list(tenantId), PARALLEL))
+    await Promise.all(slice.map(count));
   return { ...tally, topNames: topOf(names), topSources: topOf(topSources) };
 }
 

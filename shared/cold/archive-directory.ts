@@ -1,6 +1,6 @@
 import type { Id } from '../model/id';
 import { type Day, dayStartMs, daysIn, sourceIdOfGroup } from '../model/placement';
-import { Batches, mapLimited } from '../platform/concurrency';
+import { JoinedCalls, mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { getItems, type Item, putItem, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
@@ -34,7 +34,7 @@ const MAX_DAYS = 3;
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
  */
 export class ArchiveDirectory {
-  private readonly batches = new Batches<Id, Map<Day, ListedSource>>();
+  private readonly calls = new JoinedCalls<Id, Map<Day, ListedSource>>();
 
   constructor(
     private readonly table: Table,
@@ -77,7 +77,7 @@ export class ArchiveDirectory {
    * share requests.
    */
   of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
-    return this.batches.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
+    return this.calls.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
       const days = daysIn(dayStartMs(fromDay), dayStartMs(toDay) + 1);
       const distinct = [...new Set(sourceIds)];
       const found =

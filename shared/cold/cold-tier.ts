@@ -11,7 +11,7 @@ import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
 import { randomId } from '../model/random-id';
 import type { LocatedBlock, Selection } from '../model/selection';
-import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
+import { anyLimiter, JoinedCalls, type Limiter, mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import { getObject } from '../platform/object-body';
 import type { ListedSource } from './archive-directory';
@@ -56,9 +56,9 @@ export interface OpenArchive {
  */
 export class ColdTier {
   /** Concurrent calls that open the same object, which share its requests. */
-  private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
+  private readonly opened = new JoinedCalls<Limiter, OpenArchive | undefined>();
   /** Concurrent reads of the same object. Reads of nearby ranges share a request. */
-  private readonly ranges = new Batches<LimitedRange, Uint8Array>();
+  private readonly ranges = new JoinedCalls<LimitedRange, Uint8Array>();
 
   constructor(
     private readonly client: S3Client,

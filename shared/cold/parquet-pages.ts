@@ -55,7 +55,7 @@ export interface ValuePage {
 }
 
 /** Maximum total size of the values that one call decompresses, in bytes. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const MAX_CALL_BYTES = 4 * 1024 * 1024;
 /** The minimum of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
 
@@ -80,14 +80,14 @@ export function decodeValues(pages: readonly ValuePage[]): Float64Array[] {
   for (let first = 0; first < opened.length; first = decoded.length) {
     const { bytes } = opened[first]!;
     let end = first + 1;
-    const most = bytes < LEAST_CHUNK_BYTES ? 1 : Math.ceil(MAX_BATCH_BYTES / bytes);
+    const most = bytes < LEAST_CHUNK_BYTES ? 1 : Math.ceil(MAX_CALL_BYTES / bytes);
     while (opened[end]?.bytes === bytes && end - first < most) end++;
-    const batch = opened.slice(first, end);
+    const together = opened.slice(first, end);
     const values = decompressAll(
-      batch.map(({ body }) => body),
+      together.map(({ body }) => body),
       bytes,
     );
-    batch.forEach(({ isSplit }, i) => {
+    together.forEach(({ isSplit }, i) => {
       const own = values.subarray(i * bytes, (i + 1) * bytes);
       decoded.push(isSplit ? joinStreams(own) : new Float64Array(own.buffer, own.byteOffset, bytes / 8));
     });

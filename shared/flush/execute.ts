@@ -36,10 +36,10 @@ export interface FlushCount {
   readonly failures: readonly Error[];
 }
 
-/** Duration of a lease, ms. It is longer than moving a batch takes, and shorter than the longest invocation. */
+/** Duration of a lease, ms. It is longer than moving the leased windows takes, and shorter than the longest invocation. */
 const LEASE_MS = 120_000;
 /** Maximum number of group-windows that are leased, announced and moved together. */
-const BATCH = 128;
+const MAX_LEASES = 128;
 /** Maximum number of concurrent requests in one step. */
 const PARALLEL = 16;
 /**
@@ -52,13 +52,13 @@ export const WINDOWS_AT_ONCE = 16;
 const MAX_CONFLICTS = 10;
 
 /**
- * Moves the due group-windows of one partition from memory to the warm tier, batch by batch, until none
+ * Moves the due group-windows of one partition from memory to the warm tier, up to 128 at a time, until none
  * is left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
  * (DESIGN.md, rule 3). A crash at any step never loses a sample. It may leave samples in both tiers, and a merge
  * removes such duplicates.
  *
  * @param beforeMs see {@link FrameMover.lease}
- * @param hasTime called before each batch; false ends the flush
+ * @param hasTime called before each lease of windows; false ends the flush
  * @param options `limit` limits the group-windows that are moved at the same time; partitions that are flushed in
  *   parallel share one limit. For `spreadMs`, see {@link FrameMover.lease}
  */
@@ -77,7 +77,7 @@ export async function flushPartition(
   let expired = 0;
   const failures: Error[] = [];
   while (hasTime()) {
-    const leases = await hot.mover.lease(ref, beforeMs, BATCH, LEASE_MS, spreadMs);
+    const leases = await hot.mover.lease(ref, beforeMs, MAX_LEASES, LEASE_MS, spreadMs);
     if (leases.length === 0) break;
     const days = announcedDays(leases);
     const announce = () => mapLimited(days, PARALLEL, (day) => manifest.announce(ref, day));

@@ -89,7 +89,7 @@ export interface FlushTask {
   readonly dueBeforeMs: number;
   /** Maximum delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delay. */
   readonly spreadMs: number;
-  /** Called before each partition, and before each batch of a partition. False ends the flush. */
+  /** Called before each partition, and before each lease of its windows. False ends the flush. */
   readonly hasTime: () => boolean;
   /** Called for each partition or group-window that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;

@@ -7,7 +7,7 @@ import { cachedLayout, openLayout } from '../model/open-layouts';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
-import { Batches } from '../platform/concurrency';
+import { JoinedCalls } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
 import type { PartitionState } from './partition-marks';
 import {
@@ -106,7 +106,7 @@ export class FrameReader {
   /**
    * Gathers the queries of a partition that arrive together, by the partition's hash tag, so that they share calls.
    */
-  private readonly queries = new Batches<GroupQuery, GroupWindows>();
+  private readonly queries = new JoinedCalls<GroupQuery, GroupWindows>();
   /**
    * Frames that this instance has read, by group-window and picked columns.
    *

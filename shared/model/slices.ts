@@ -4,3 +4,15 @@ export function slicesOf<T>(items: readonly T[], size: number): T[][] {
     items.slice(i * size, (i + 1) * size),
   );
 }
+
+/** Divides items like {@link slicesOf} while they are being read. */
+export async function* slicesAsRead<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let slice: T[] = [];
+  for await (const item of items) {
+    slice.push(item);
+    if (slice.length < size) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}

@@ -1,4 +1,5 @@
 import type { Id } from '../model/id';
+import { slicesAsRead } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { InvalidEventError } from '../platform/event';
 import type { OperatorDependencies } from './operator-dependencies';
@@ -33,21 +34,13 @@ export async function rebuildIndex(
       'the retention was raised, and the hourly sweep has not extended the expiry of all items yet; try again in two hours',
     );
   let sources = 0;
-  let batch: Id[] = [];
-  const indexBatch = async () => {
-    await mapLimited(batch, PARALLEL, async (sourceId) => {
+  for await (const slice of slicesAsRead(catalogue.sources.list(tenantId, after ?? undefined), PARALLEL)) {
+    await mapLimited(slice, PARALLEL, async (sourceId) => {
       for (const [windowMs, layouts] of await catalogue.layoutsByDays(tenantId, sourceId))
         await catalogue.indexWriter.put(tenantId, layouts, windowMs);
     });
-    sources += batch.length;
-    batch = [];
-  };
-  for await (const sourceId of catalogue.sources.list(tenantId, after ?? undefined)) {
-    batch.push(sourceId);
-    if (batch.length < PARALLEL) continue;
-    await indexBatch();
-    if (!hasTime()) return { sources, next: sourceId };
+    sources += slice.length;
+    if (slice.length === PARALLEL && !hasTime()) return { sources, next: slice.at(-1)! };
   }
-  await indexBatch();
   return { sources, next: null };
 }

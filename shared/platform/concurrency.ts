@@ -49,33 +49,33 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
 }
 
 /**
- * Gathers concurrent calls with the same key into one request. The request starts after the last of these calls.
+ * Joins concurrent calls with the same key into one request. The request starts after the last of these calls.
  */
-export class Batches<Item, Result> {
+export class JoinedCalls<Item, Result> {
   private readonly waiting = new Map<
     string,
     { readonly items: Item[]; readonly results: Promise<readonly Result[]> }
   >();
 
   /**
-   * Adds an item to the batch of a key.
+   * Adds an item to the request of a key.
    *
-   * @param run makes the request of the batch; it must return a result for each item, in order
+   * @param run makes the request; it must return a result for each item, in order
    * @returns the result of the item
    */
   add(key: string, item: Item, run: (items: readonly Item[]) => Promise<readonly Result[]>): Promise<Result> {
-    let batch = this.waiting.get(key);
-    if (batch === undefined) {
+    let request = this.waiting.get(key);
+    if (request === undefined) {
       const items: Item[] = [];
       const results = new Promise<void>((begin) => setImmediate(begin)).then(() => {
         this.waiting.delete(key);
         return run(items);
       });
-      batch = { items, results };
-      this.waiting.set(key, batch);
+      request = { items, results };
+      this.waiting.set(key, request);
     }
-    const index = batch.items.push(item) - 1;
-    return batch.results.then((results) => results[index]!);
+    const index = request.items.push(item) - 1;
+    return request.results.then((results) => results[index]!);
   }
 }
 
@@ -84,7 +84,7 @@ export class Batches<Item, Result> {
  * these calls.
  */
 export class SharedCalls<Result> {
-  private readonly batches = new Batches<undefined, Result>();
+  private readonly calls = new JoinedCalls<undefined, Result>();
 
   /**
    * Returns the result of the request for a key.
@@ -92,7 +92,7 @@ export class SharedCalls<Result> {
    * @param run makes the request; called once for all concurrent calls
    */
   share(key: string, run: () => Promise<Result>): Promise<Result> {
-    return this.batches.add(key, undefined, async (items) => {
+    return this.calls.add(key, undefined, async (items) => {
       const result = await run();
       return items.map(() => result);
     });

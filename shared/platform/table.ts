@@ -19,7 +19,7 @@ import {
   type UpdateItemCommandInput,
   type UpdateItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import { slicesOf } from '../model/slices';
+import { slicesAsRead, slicesOf } from '../model/slices';
 import { mapLimited } from './concurrency';
 import type { ItemKey } from './keys';
 
@@ -202,7 +202,7 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
 }
 
 /** Number of items that are deleted between two calls of `hasTime`. */
-const DELETE_BATCH = 500;
+const DELETE_SLICE = 500;
 /** Maximum number of concurrent deletions. */
 const DELETE_PARALLEL = 32;
 
@@ -210,7 +210,7 @@ const DELETE_PARALLEL = 32;
  * Deletes items.
  *
  * @param items the items to delete, of which only `pk` and `sk` are needed
- * @param hasTime called before each batch; if it returns false, the call ends
+ * @param hasTime called before each slice; if it returns false, the call ends
  * @returns number of deleted items, and whether all are deleted
  */
 export async function deleteItems(
@@ -219,23 +219,12 @@ export async function deleteItems(
   hasTime: () => boolean,
 ): Promise<{ items: number; isDone: boolean }> {
   let deleted = 0;
-  let batch: Item[] = [];
-  const deleteBatch = async () => {
-    await mapLimited(batch, DELETE_PARALLEL, ({ pk, sk }) =>
+  for await (const slice of slicesAsRead(items, DELETE_SLICE)) {
+    if (!hasTime()) return { items: deleted, isDone: false };
+    await mapLimited(slice, DELETE_PARALLEL, ({ pk, sk }) =>
       table.client.send(new DeleteItemCommand({ TableName: table.name, Key: { pk: pk!, sk: sk! } })),
     );
-    deleted += batch.length;
-    batch = [];
-  };
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length < DELETE_BATCH) continue;
-    if (!hasTime()) return { items: deleted, isDone: false };
-    await deleteBatch();
-  }
-  if (batch.length > 0) {
-    if (!hasTime()) return { items: deleted, isDone: false };
-    await deleteBatch();
+    deleted += slice.length;
   }
   return { items: deleted, isDone: true };
 }

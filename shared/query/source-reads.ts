@@ -5,7 +5,7 @@ import { pickSeries } from '../model/layout-block';
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
-import { anyLimiter, Batches, type Limiter, limiter } from '../platform/concurrency';
+import { anyLimiter, JoinedCalls, type Limiter, limiter } from '../platform/concurrency';
 import type { RequestedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { joinReports, type Reading, readSource } from './read';
@@ -52,7 +52,7 @@ export interface ReadOptions {
  * the same sources.
  */
 export class SourceReads {
-  private readonly together = new Batches<readonly SourceRead[], readonly Promise<Reading>[]>();
+  private readonly together = new JoinedCalls<readonly SourceRead[], readonly Promise<Reading>[]>();
   /** Bounds the requests of all reads together. */
   readonly limited: Limiter = limiter(PARALLEL_REQUESTS);
 

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../model/duration';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
-import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
+import { anyLimiter, JoinedCalls, type Limiter, mapLimited } from '../platform/concurrency';
 import { type WarmItemKey, warmKeys } from '../platform/keys';
 import {
   deleteItemIf,
@@ -82,7 +82,7 @@ export class WarmTier {
   /** Caches the items that this instance's readers have read. */
   readonly cache = new WarmItemCache();
   /** Concurrent reads of a partition's day, which share requests. */
-  private readonly batches = new Batches<GroupRequest, readonly WarmItem[]>();
+  private readonly calls = new JoinedCalls<GroupRequest, readonly WarmItem[]>();
 
   constructor(
     private readonly table: Table,
@@ -109,7 +109,7 @@ export class WarmTier {
 
   /** Reads the same items as {@link group}. Concurrent reads of several groups share requests. */
   groupTogether(ref: PartitionRef, day: Day, request: GroupRequest): Promise<readonly WarmItem[]> {
-    return this.batches.add(warmKeys.partition(ref, day), request, async (requests) => {
+    return this.calls.add(warmKeys.partition(ref, day), request, async (requests) => {
       const starts = planKeys(requests);
       const found = starts && (await this.byKeys(ref, day, requests, starts));
       return Promise.all(
@@ -270,7 +270,7 @@ export class WarmTier {
   /**
    * Deletes all items of a partition-day, whatever their revisions.
    *
-   * @param hasTime called before each batch; if it returns false, the call ends
+   * @param hasTime called before each slice; if it returns false, the call ends
    * @returns the number of deleted items; `isDone` is false when time was up first
    */
   async erase(

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { anyLimiter, Batches, type Limiter, limiter } from '../../../shared/platform/concurrency';
+import { anyLimiter, JoinedCalls, type Limiter, limiter } from '../../../shared/platform/concurrency';
 
 test('a limiter runs as many as it may at a time, in order, and goes on after a failure', async () => {
   const limit = limiter(2);
@@ -31,9 +31,9 @@ test('a limiter runs as many as it may at a time, in order, and goes on after a 
 
 test('calls of the same moment share one request by key; a later call has a request of its own', async () => {
   const requests: (readonly number[])[] = [];
-  const batches = new Batches<number, number>();
+  const calls = new JoinedCalls<number, number>();
   const add = (key: string, item: number) =>
-    batches.add(key, item, async (items) => {
+    calls.add(key, item, async (items) => {
       requests.push(items);
       await turn();
       return items.map((each) => 10 * each);
@@ -45,9 +45,9 @@ test('calls of the same moment share one request by key; a later call has a requ
 });
 
 test('a call fails if its request fails', async () => {
-  const batches = new Batches<number, number>();
+  const calls = new JoinedCalls<number, number>();
   const fail = () => Promise.reject(new Error('no'));
-  const outcomes = await Promise.allSettled([batches.add('a', 1, fail), batches.add('a', 2, fail)]);
+  const outcomes = await Promise.allSettled([calls.add('a', 1, fail), calls.add('a', 2, fail)]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
