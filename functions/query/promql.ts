@@ -11,9 +11,9 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import {
   invalidParameter,
-  selectorsOf,
-  stepsOf,
-  unescapeName,
+  matcherSetsOf,
+  queryRangeOf,
+  unescapeLabelName,
 } from '../../shared/http/prometheus-parameters';
 import {
   metricJson,
@@ -115,7 +115,7 @@ function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
 }
 
 function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
-  const steps = stepsOf(query);
+  const steps = queryRangeOf(query);
   return respondToQuery(tenant, query, steps.startMs, steps.stepMs, (store, options) =>
     rangeQuery(store, query.query, steps, options),
   );
@@ -137,7 +137,7 @@ function browseView(
 }
 
 async function series(tenant: Tenant, query: Browsing) {
-  const selectors = selectorsOf(query['match[]']);
+  const selectors = matcherSetsOf(query['match[]']);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
   return browseView(tenant, query, (view) => {
     const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabelBytes);
@@ -152,7 +152,7 @@ function respondWithNames(names: readonly string[], limit: number | undefined) {
 }
 
 async function labels(tenant: Tenant, query: Browsing) {
-  const selectors = selectorsOf(query['match[]']);
+  const selectors = matcherSetsOf(query['match[]']);
   return browseView(tenant, query, (view) => respondWithNames(labelNames(view, selectors), query.limit));
 }
 
@@ -185,8 +185,8 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'POST /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
-    const selectors = selectorsOf(query['match[]']);
-    const name = unescapeName(path.name);
+    const selectors = matcherSetsOf(query['match[]']);
+    const name = unescapeLabelName(path.name);
     return browseView(tenant, query, (view) =>
       respondWithNames(labelValues(view, name, selectors), query.limit),
     );
@@ -200,6 +200,6 @@ export const promqlHandlers: RouteHandlers = {
   'POST /prometheus/api/v1/parse_query': parse,
   'POST /prometheus/api/v1/read': async ({ tenant, event }) => remoteRead(tenant, event),
   'GET /prometheus/federate': async ({ tenant, query, event }) =>
-    federate(tenant, selectorsOf(query['match[]']), event.headers.accept),
+    federate(tenant, matcherSetsOf(query['match[]']), event.headers.accept),
   ...prometheusStatusHandlers,
 };

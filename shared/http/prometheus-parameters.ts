@@ -36,7 +36,7 @@ export function invalidParameter(name: string, message: string): HttpError {
  *
  * @throws {HttpError} 400
  */
-export function selectorsOf(texts: readonly string[] = []): MatcherSet[] {
+export function matcherSetsOf(texts: readonly string[] = []): MatcherSet[] {
   return texts.map((text) => {
     try {
       return parseSelector(text).matchers;
@@ -52,7 +52,7 @@ export function selectorsOf(texts: readonly string[] = []): MatcherSet[] {
  *
  * @throws {HttpError} 400
  */
-export function stepsOf({
+export function queryRangeOf({
   start: startMs,
   end: endMs,
   step: stepMs,
@@ -78,7 +78,7 @@ export function stepsOf({
  * Decodes a label's name in a path. An escaped name starts with `U__`. In the rest of the name, `__` stands for `_`,
  * and a hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
  */
-export function unescapeName(name: string): string {
+export function unescapeLabelName(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
   return name
     .slice(3)

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import { selectorsOf, stepsOf, unescapeName } from '../../../shared/http/prometheus-parameters';
+import { matcherSetsOf, queryRangeOf, unescapeLabelName } from '../../../shared/http/prometheus-parameters';
 
 describe('the range of a range query', () => {
   const valid = { start: 0, end: 11_000_000, step: 1_000 };
 
   test('has at most 11,000 steps after the first', () => {
-    expect(stepsOf(valid)).toEqual({ startMs: 0, endMs: 11_000_000, stepMs: 1_000 });
-    expect(() => stepsOf({ ...valid, end: 11_000_999 })).not.toThrow();
-    expect(() => stepsOf({ ...valid, end: 11_001_000 })).toThrow(
+    expect(queryRangeOf(valid)).toEqual({ startMs: 0, endMs: 11_000_000, stepMs: 1_000 });
+    expect(() => queryRangeOf({ ...valid, end: 11_000_999 })).not.toThrow();
+    expect(() => queryRangeOf({ ...valid, end: 11_001_000 })).toThrow(
       'exceeded maximum resolution of 11,000 points',
     );
   });
@@ -20,13 +20,13 @@ describe('the range of a range query', () => {
     [{ step: 0 }, 'invalid parameter "step": zero or negative'],
     [{ step: -1 }, 'invalid parameter "step": zero or negative'],
   ])('is refused: %j', (change, message) => {
-    expect(() => stepsOf({ ...valid, ...change })).toThrow(message);
+    expect(() => queryRangeOf({ ...valid, ...change })).toThrow(message);
   });
 });
 
 test('a selector that cannot be parsed is named as the parameter match[]', () => {
-  expect(selectorsOf(['up', '{job="api"}'])).toHaveLength(2);
-  expect(() => selectorsOf(['up', 'up{'])).toThrow('invalid parameter "match[]": ');
+  expect(matcherSetsOf(['up', '{job="api"}'])).toHaveLength(2);
+  expect(() => matcherSetsOf(['up', 'up{'])).toThrow('invalid parameter "match[]": ');
 });
 
 describe("an escaped label's name", () => {
@@ -38,10 +38,10 @@ describe("an escaped label's name", () => {
     }).join('')}`;
 
   test('stands for the name, whatever its characters', () => {
-    expect(unescapeName('U__host_2e_name')).toBe('host.name');
+    expect(unescapeLabelName('U__host_2e_name')).toBe('host.name');
     void fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aZ09_:.- é😀') }), (name) => {
-        expect(unescapeName(escapeName(name))).toBe(name);
+        expect(unescapeLabelName(escapeName(name))).toBe(name);
       }),
     );
   });
@@ -49,7 +49,7 @@ describe("an escaped label's name", () => {
   test.each(['host', '__name__', 'U_', 'U__a_b', 'U__a_2e', 'U__a.b'])(
     'is taken literally if it is not escaped throughout: %s',
     (name) => {
-      expect(unescapeName(name)).toBe(name);
+      expect(unescapeLabelName(name)).toBe(name);
     },
   );
 });
