@@ -121,9 +121,10 @@ class TimeTexts {
   private times: Float64Array = new Float64Array(0);
   private texts: string[] = [];
 
+  /** @returns a text for each timestamp; others may follow */
   of(timestamps: Float64Array): readonly string[] {
     const { times, texts } = this;
-    if (timestamps.length === times.length && timestamps.every((ms, i) => ms === times[i])) return texts;
+    if (timestamps.every((ms, i) => ms === times[i])) return texts;
     this.times = timestamps;
     this.texts = Array.from(timestamps, (ms) => String(ms / 1000));
     return this.texts;
