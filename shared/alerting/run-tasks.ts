@@ -116,7 +116,7 @@ export async function runTasks(
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
-    // URLs that do not answer must not delay other alerts.
+    // External monitors run beside all others. A URL that does not answer then delays no other alert.
     await Promise.all([
       evaluate(external),
       // Send even if no task is due: reports of checks create batches that belong to no task.

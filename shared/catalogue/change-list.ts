@@ -19,12 +19,14 @@ export interface Changes {
 }
 
 /**
- * Lists which of a tenant's sources have deletions, and whether its index of series has changed. Few sources
- * have deletions, so a read of many sources reads the deletions of only those few. A reader keeps a copy of
- * the index, and rereads its buckets only after a change.
+ * Records two things about a tenant: which of its sources have deletions, and the version of its index of series. Few
+ * sources have deletions, so a reader of many sources reads the deletions of only those few. A reader also keeps a copy
+ * of the index, and reads the index's buckets again only when the version has changed.
  *
  *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
  *                         sk index    version: number   expiresAt: seconds
+ *
+ * `puts` is the number of deletions that were put for the source.
  *
  * Record a change after making it, so that a reader who sees the record also sees the change.
  */

@@ -19,7 +19,10 @@ export interface Attempt {
   readonly nextGroup: GroupId;
 }
 
-/** An attempt and its stored text. {@link ArchiveAttempts.save} compares the text to recognize the attempt. */
+/**
+ * An attempt, and the text that the table has of it. {@link ArchiveAttempts.save} compares this text with the table's, so
+ * that it replaces only this attempt.
+ */
 export interface StoredAttempt {
   readonly attempt: Attempt;
   readonly stored: string;

@@ -24,7 +24,10 @@ export interface ManifestDay {
   /** Number of times that flushes have announced the day. The table's attribute is called `changes`. */
   readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
-  /** `archived` as stored in the table. {@link Manifest.commit} compares this text to detect other commits. */
+  /**
+   * The text that the table had of `archived` when it was read. {@link Manifest.commit} compares it with the table's
+   * current text, so that it does not overwrite another commit.
+   */
   readonly committed?: string;
   /** Whether objects that the last commit replaced may still exist. */
   readonly isUnswept?: boolean;

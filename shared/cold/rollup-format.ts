@@ -32,7 +32,7 @@ export interface ListedRollup {
   readonly directory: Uint8Array;
   /** The archived states of the span's days: see {@link RolledDays}. */
   readonly days: Buffer;
-  /** The deletions that were applied: see {@link deletionsKey}. */
+  /** Identifies the deletions that had been applied to the samples of this rollup: see {@link deletionsKey}. */
   readonly deletions: string;
 }
 

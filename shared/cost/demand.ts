@@ -136,9 +136,10 @@ const UPLOAD_BYTES = 8 * 1024 * 1024;
  */
 const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Bytes that a series takes in a rollup object: `month` for the object of a month, which has hours, `year` for that of
- * a year, which has days. `object` counts once, `day` for each day. Fitted by hand to objects of 1 to 30 and of 1 to
- * 120 days. `npm run simulate -- --load` compares the forecast's storage with the stored bytes.
+ * Estimated bytes that a series takes in a rollup object. A `month` object has rollups of hours, a `year` object has
+ * rollups of days. A series takes `object` bytes once in each object, and `day` bytes for each day. We fitted these
+ * numbers by hand, to month objects of 1 to 30 days and year objects of 1 to 120 days. `npm run simulate -- --load`
+ * compares the storage that the forecast expects with the bytes that are stored.
  */
 const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
 /** Number of rollup objects that are rewritten when a day of a partition is added: of its month and of its year. */

@@ -14,7 +14,7 @@ import { type Cuts, SharedTimes } from './shared-times';
  * maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never -0.
  */
 
-/** The samples of a series, ascending in time, at most one for each timestamp. */
+/** The samples of a series in time order, with at most one for each timestamp. */
 export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;

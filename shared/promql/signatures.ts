@@ -51,7 +51,7 @@ const EXPERIMENTAL = new Set(
   ts_of_min_over_time`.split(/\s+/),
 );
 
-/** Functions of native histograms, which are not stored. */
+/** Functions that work only on native histograms. The database does not store native histograms. */
 const NATIVE_HISTOGRAMS = new Set(
   'histogram_avg histogram_count histogram_stddev histogram_stdvar histogram_sum'.split(' '),
 );

@@ -13,7 +13,7 @@ export interface Steps {
 export interface Vectors {
   readonly steps: number;
   readonly labels: Labels[];
-  /** Stored by rows: row r at step s is at `r * steps + s`. */
+  /** Row by row: the value of row r at step s is at index `r * steps + s`. */
   readonly values: Float64Array;
   /** 1 where there is a value, else 0. */
   readonly present: Uint8Array;

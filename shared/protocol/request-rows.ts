@@ -43,8 +43,8 @@ class RowsOfSource {
 }
 
 /**
- * Collects the samples of one request into rows, in order of arrival. Samples beyond a bound of the request
- * are left out and counted.
+ * Collects the samples of one request into rows, in order of arrival. Leaves out and counts the samples that exceed a
+ * limit of the request.
  */
 export class RequestRows {
   /** Series of all samples, in order of arrival. */

@@ -92,16 +92,16 @@ const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
  * it.
  *
- * Just after the object's records have been ingested, their samples are only in memory, and the stream may no longer
- * have the records. If memory loses the samples, only the object can restore them. So the object stays until the
+ * Just after the object's records have been appended to memory, only memory has their samples, since the stream may no
+ * longer have the records. If memory loses the samples, only the object can restore them. So the object stays until the
  * samples have left memory.
  *
- * `entry.watermarkMs` is the highest watermark of any shard just after the append. The samples have left memory once
- * the flushed-until time exceeds it by {@link ARRIVAL_SLACK_MS}: only a flusher that began after the append writes such
- * a time, and only if it found no sample in memory that arrived as early as the object's samples. The slack is needed
- * because watermarks are arrival times, which may decrease.
+ * `entry.watermarkMs` is the highest watermark of any shard just after that append. The samples have left memory once
+ * `flushedUntilMs` is more than {@link ARRIVAL_SLACK_MS} later. A flusher writes such a time only if it started after the
+ * append, and found no sample in memory that arrived as early as the object's samples. Watermarks are arrival times,
+ * which can go back; the slack allows for that.
  *
- * If a loss was noticed after the append, memory may have lost the samples. Then the records are ingested again.
+ * If `notices` has changed since the append, memory may have lost the samples. Then the records are ingested again.
  *
  * @param entry undefined if the object's records have not been ingested yet
  */

@@ -69,8 +69,9 @@ interface SourceDays {
 }
 
 /**
- * Lists the partitions that a source is in over time, ascending. The range of the last partition has no end here.
- * A deletion gets an end when it arrives (`withinKnownEpochs`), since the source may be in another partition later.
+ * Lists the partitions of a source, the oldest first, each with its range of time. The range of the last one has no end,
+ * although the source may move to another partition later. Therefore `withinKnownEpochs` gives each deletion an end when
+ * the deletion arrives.
  */
 function sourceDaysOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const found: SourceDays[] = [];

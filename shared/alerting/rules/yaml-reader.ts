@@ -182,8 +182,9 @@ export class YamlReader {
   }
 
   /**
-   * Counts characters and entries as they are read. If far more are read than the text contains, reports a last error
-   * and returns false.
+   * Counts the characters and entries that the reader takes in. A short text can expand to a huge one by its aliases, so
+   * the count has a limit. If a read would exceed the limit, this method reports an error, ends the reading and returns
+   * false.
    */
   private mayRead(length: number, node: Node): boolean {
     if (length > this.left) {

@@ -47,7 +47,7 @@ export interface EvaluatedTask {
   readonly tickMs: number;
   /** Encoded state, in base64; absent for a removed task. */
   readonly state?: string;
-  /** Samples of all ticks, as bodies of remote write, compressed with zstd and encoded in base64. */
+  /** Samples of all ticks, as remote-write bodies. Each body is compressed with zstd and encoded in base64. */
   readonly samples: readonly string[];
   /** Encoded batches of notifications, in base64. */
   readonly batches: readonly string[];

@@ -1,5 +1,5 @@
-// Keep these imports first, as in main.tsx. In the bundle, these modules then come before the modules of the file that
-// all views share.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
+// imports.
 import '../language';
 import '../frame/shared-file';
 import { useEffect, useState } from 'preact/hooks';

@@ -12,7 +12,7 @@ interface Digits {
   readonly point: number;
 }
 
-/** Returns the shortest digits that read back as the same number. */
+/** Returns the fewest digits that parse back to the same number. */
 function shortestDigits(value: number): Digits {
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 };
