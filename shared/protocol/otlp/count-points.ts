@@ -18,13 +18,23 @@ export function countPoints(
   rows: readonly Pick<SourceRow, 'timestamp' | 'series'>[],
 ): number {
   const types = new Map(metadata.map(({ family, type }) => [family, type]));
+  // Points are told apart by numbers: their labels may take 4 KB, and a series may have a point in each of many rows.
+  const numbers = new Map<string, number>();
+  const numberOf = (labels: Labels) => {
+    const name = labelValue(labels, METRIC_NAME)!;
+    if (name === TARGET_INFO_NAME && !types.has(name)) return undefined;
+    const key = labelsKey(pointLabels(labels, name, types));
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  };
+  const ofSeries = new Map<number, number | undefined>();
   const points = new Set<string>();
   for (const { timestamp, series } of rows)
     for (const each of series) {
-      const labels = dictionary.labelsOf(each);
-      const name = labelValue(labels, METRIC_NAME)!;
-      if (name !== TARGET_INFO_NAME || types.has(name))
-        points.add(`${timestamp} ${labelsKey(pointLabels(labels, name, types))}`);
+      if (!ofSeries.has(each)) ofSeries.set(each, numberOf(dictionary.labelsOf(each)));
+      const number = ofSeries.get(each);
+      if (number !== undefined) points.add(`${timestamp} ${number}`);
     }
   return points.size;
 }

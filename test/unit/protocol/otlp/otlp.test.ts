@@ -267,6 +267,16 @@ test('the samples of a histogram or summary count as one point, and target_info 
   expect(countPoints(dictionary, dropped.metadata, [...rows, ...other])).toBe(2 * (2 + 1 + 3));
 });
 
+test('points are counted without reading the labels of a series once for each of its samples', () => {
+  const labelsOf = jest.fn((series: number) => [
+    [METRIC_NAME, 'm'] as const,
+    ['job', String(series).padStart(4000, 'x')] as const,
+  ]);
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ timestamp: i, series: Int32Array.of(1, 2) }));
+  expect(countPoints({ labelsOf }, [], rows)).toBe(2000);
+  expect(labelsOf).toHaveBeenCalledTimes(2);
+});
+
 test('a histogram point beyond the rows of a request counts as one rejected point', () => {
   const dataPoints = Array.from({ length: MAX_SERIES_SETS + 2 }, (_, i) => ({
     timeUnixNano: String(BigInt(NOW_MS - i) * 1_000_000n),
