@@ -156,12 +156,13 @@ export async function sendAll<Event extends BaseEvent>(
   });
   const { settled, ...counts } = report;
   // Count batches that nobody has tried to send, too: there may have been no time for them.
-  const oldest = outbox.find(({ key, batch }) => !settled.has(key) && !isRepeated(batch));
+  const oldest = outbox.find((item) => !settled.has(item.key) && !isRepeated(item));
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }
 
-function isRepeated(batch: OutboxItem['batch']): boolean {
-  return !isEventBatch(batch) && !batch.notifications.some(isChange);
+/** Returns whether a batch has only repeated notifications. A damaged notification may be a change. */
+function isRepeated({ batch, damaged = 0 }: OutboxItem): boolean {
+  return damaged === 0 && !isEventBatch(batch) && !batch.notifications.some(isChange);
 }
 
 /** Counts of what was sent so far. */
@@ -255,7 +256,7 @@ async function empty<Event extends BaseEvent>(
       (waiting.has(unknownDestinations(batch.monitorId)) ||
         (waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS));
     if (isStopped() && !isEnding) continue;
-    const isRepeat = isRepeated(batch);
+    const isRepeat = isRepeated(item);
     const destinations = await destinationsOf(dependencies, tenant, item, changeReceivers);
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);

@@ -144,6 +144,21 @@ test('damaged notifications of a batch are lost alone, are counted, and remain i
   ]);
 });
 
+test('a damaged notification among repeated ones may be a change, so it remains in a dead letter', async () => {
+  const whole = decodeJson(batchOf(TENANT, 'a')) as NotificationBatch;
+  const [good] = whole.notifications;
+  const bytes = encodeJson({ ...whole, notifications: [null, { ...good, repeatsMs: [3_600_000] }] });
+  const store = new EvaluatorStore(tableOf([itemOf(TENANT, 'a', bytes)]));
+  const sending = sendingOf(
+    store,
+    async () => {},
+    () => NOW_MS,
+  );
+  expect(await sendAll(sending, [TENANT], () => true)).toMatchObject({ failed: 0, dropped: 1 });
+  expect(await store.outbox()).toEqual([]);
+  expect(await store.listUndelivered(TENANT.id, 10)).toMatchObject([{ stored: { batch: { B: bytes } } }]);
+});
+
 test('damaged events of a batch are lost alone', async () => {
   const event = { id: 'e', alert: { id: 'one' }, status: 'OK' };
   const bytes = encodeJson({
