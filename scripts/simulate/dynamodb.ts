@@ -55,9 +55,8 @@ export class DynamoDbModel {
     this.tables.set(name, new Map());
   }
 
-  /** Deletes items some time after they have expired, as the service's TTL does. @returns their number */
-  expire(isDue: (expiredForMs: number) => boolean): number {
-    const before = this.count;
+  /** Deletes items some time after they have expired, as the service's TTL does.*/
+  expire(isDue: (expiredForMs: number) => boolean): void {
     for (const partitions of this.tables.values())
       for (const [pk, rows] of partitions) {
         const left = rows.filter((row) => {
@@ -70,7 +69,6 @@ export class DynamoDbModel {
         if (left.length === 0) partitions.delete(pk);
         else partitions.set(pk, left);
       }
-    return before - this.count;
   }
 
   /**

@@ -29,7 +29,7 @@ const MAX_SEQUENCE_BYTES = 56;
 /**
  * Encodes a version: the arrival time in 6 bytes, the length of the sequence number in 1 byte, then the
  * sequence number without leading zero bytes, all big-endian. A caller encodes the version of a record once,
- * and passes it to {@link writeSampleFrame} for each frame of the record.
+ * and passes it to {@link packSampleFrame} for each frame of the record.
  *
  * @throws {RangeError} when the arrival time is not an integer below 2^48, or the sequence number has more
  *   than 448 bits
@@ -67,39 +67,6 @@ export function decodeVersion(bytes: Uint8Array): Version {
 }
 
 /**
- * Returns the bytes of an unpacked frame with `seriesCount` values.
- *
- * @param versionBytes result of {@link encodeVersion}
- */
-export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
-  return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
-}
-
-/**
- * Writes an unpacked frame into `target`, which must have room for {@link sampleFrameBytes} at `offset`.
- *
- * @param layout the 16 bytes of the layout's id
- * @param timestamp Unix time in ms
- * @param values 8 raw little-endian bytes for each series of the layout
- * @returns the index just past the frame
- */
-export function writeSampleFrame(
-  target: Uint8Array,
-  offset: number,
-  layout: Uint8Array,
-  timestamp: number,
-  versionBytes: Uint8Array,
-  values: Uint8Array,
-): number {
-  if (values.length % 8 !== 0) throw new RangeError(`${values.length} bytes of values are not whole float64`);
-  let end = writeHead(target, offset, VERSION_1, layout, timestamp);
-  target.set(versionBytes, end);
-  end += versionBytes.length;
-  target.set(values, end);
-  return end + values.length;
-}
-
-/**
  * Encodes a frame that has a value of every series of its layout. Packs the values if that makes them
  * smaller.
  *
@@ -111,15 +78,12 @@ export function packSampleFrame(
   versionBytes: Uint8Array,
   values: Uint8Array,
 ): Uint8Array {
-  const bytes = new Uint8Array(sampleFrameBytes(versionBytes, 0) + values.length);
-  const end = packValues(bytes, HEAD_BYTES + versionBytes.length, values);
-  if (end === undefined) {
-    writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
-    return bytes;
-  }
-  writeHead(bytes, 0, VERSION_1 | PACKED, layout, timestamp);
-  bytes.set(versionBytes, HEAD_BYTES);
-  return bytes.subarray(0, end);
+  const start = HEAD_BYTES + versionBytes.length;
+  const bytes = new Uint8Array(start + values.length);
+  const packedEnd = packValues(bytes, start, values);
+  if (packedEnd === undefined) bytes.set(values, start);
+  writeHead(bytes, packedEnd === undefined ? VERSION_1 : VERSION_1 | PACKED, layout, timestamp, versionBytes);
+  return packedEnd === undefined ? bytes : bytes.subarray(0, packedEnd);
 }
 
 /**
@@ -145,8 +109,8 @@ export function packPartialFrame(
   const bytes = new Uint8Array(start + values.length);
   const packedEnd = packValues(bytes, start, values);
   if (packedEnd === undefined) bytes.set(values, start);
-  writeHead(bytes, 0, VERSION_1 | PARTIAL | (packedEnd === undefined ? 0 : PACKED), layout, timestamp);
-  bytes.set(versionBytes, HEAD_BYTES);
+  const kind = VERSION_1 | PARTIAL | (packedEnd === undefined ? 0 : PACKED);
+  writeHead(bytes, kind, layout, timestamp, versionBytes);
   bytes[presenceStart] = presence.length;
   bytes[presenceStart + 1] = presence.length >> 8;
   bytes.set(presence, presenceStart + 2);
@@ -160,6 +124,7 @@ export function packPartialFrame(
  * @returns the index just past the packed values; undefined if packing does not make them smaller
  */
 function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
+  requireWhole(values);
   let control = start;
   let end = start;
   for (let at = 0; at < values.length; at += 8) {
@@ -220,9 +185,12 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
  */
 export function encodeFrame({ layout, timestamp, version, presence, values }: Frame): Uint8Array {
   if (presence !== undefined) throw new RangeError('packPartialFrame encodes frames with a presence map');
+  requireWhole(values);
   const versionBytes = encodeVersion(version);
-  const bytes = new Uint8Array(sampleFrameBytes(versionBytes, 0) + values.length);
-  writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
+  const start = HEAD_BYTES + versionBytes.length;
+  const bytes = new Uint8Array(start + values.length);
+  writeHead(bytes, VERSION_1, layout, timestamp, versionBytes);
+  bytes.set(values, start);
   return bytes;
 }
 
@@ -272,12 +240,22 @@ function valuesFrom(bytes: Uint8Array, start: number, isPacked: boolean): Uint8A
   return values;
 }
 
-function writeHead(target: Uint8Array, offset: number, kind: number, layout: Uint8Array, ms: number): number {
+function requireWhole(values: Uint8Array): void {
+  if (values.length % 8 !== 0) throw new RangeError(`${values.length} bytes of values are not whole float64`);
+}
+
+function writeHead(
+  target: Uint8Array,
+  kind: number,
+  layout: Uint8Array,
+  ms: number,
+  versionBytes: Uint8Array,
+): void {
   if (layout.length !== LAYOUT_BYTES) throw new RangeError(`layout id of ${layout.length} bytes, not 16`);
-  target[offset] = kind;
-  target.set(layout, offset + 1);
-  writeTimestamp(target, offset + 1 + LAYOUT_BYTES, ms);
-  return offset + HEAD_BYTES;
+  target[0] = kind;
+  target.set(layout, 1);
+  writeTimestamp(target, 1 + LAYOUT_BYTES, ms);
+  target.set(versionBytes, HEAD_BYTES);
 }
 
 /** Writes a timestamp as 8 bytes, little-endian, two's complement. */

@@ -19,8 +19,6 @@ export {
   layoutOfFrame,
   packPartialFrame,
   packSampleFrame,
-  sampleFrameBytes,
-  writeSampleFrame,
 } from './frame';
 export {
   type Block,

@@ -139,9 +139,9 @@ export class RecoveryTable {
     }
   }
 
-  /** Closes a loss. Returns false, and leaves the loss open, if it was noticed again after it was read. */
-  async closeLoss(loss: Loss): Promise<boolean> {
-    return this.replaceLoss({ ...loss, isOpen: false }, loss);
+  /** Closes a loss, unless it was noticed again after it was read. */
+  async closeLoss(loss: Loss): Promise<void> {
+    await this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
 
   private async replaceLoss(loss: Loss, last: Loss | undefined): Promise<boolean> {

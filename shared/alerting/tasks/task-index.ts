@@ -38,8 +38,8 @@ export class TaskIndex {
   }
 
   /** Removes an entry from the index, unless its task has changed since the entry was read. */
-  async forget({ tenantId, task, changedMs }: IndexedTask): Promise<boolean> {
-    return deleteItemIf(this.table, {
+  async forget({ tenantId, task, changedMs }: IndexedTask): Promise<void> {
+    await deleteItemIf(this.table, {
       Key: metaKeys.indexedTask(tenantId, task),
       ConditionExpression: 'changed = :changed',
       ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
