@@ -1,20 +1,9 @@
 import * as z from 'zod';
 import { text, unixSeconds } from '../../platform/fields';
+import { GRAPH_UNITS } from '../../registry/graph-units';
 import { type Route, SERVICE } from './route';
 import { serviceName } from './services';
 import { integerParameter, success } from './values';
-
-const UNITS = [
-  'float',
-  'integer',
-  'percentage',
-  'seconds',
-  'milliseconds',
-  'bytes',
-  'bytes/sec',
-  'bits/sec',
-  'iops',
-] as const;
 
 /** A graph name: `custom.` followed by parts that are names, `*` or `#`. `#` may occur once. */
 const graphName = text(1, 255)
@@ -28,7 +17,7 @@ const graphDefinition = z
     name: graphName,
     displayName,
     unit: z
-      .enum(UNITS)
+      .enum(GRAPH_UNITS)
       .or(z.literal(''))
       .nullish()
       .transform((unit) => unit || 'float'),
@@ -73,7 +62,7 @@ const graphDefinitionList = z.object({
     z.object({
       name: z.string(),
       displayName: z.string(),
-      unit: z.enum(UNITS),
+      unit: z.enum(GRAPH_UNITS),
       metrics: z.array(z.object({ name: z.string(), displayName: z.string(), isStacked: z.boolean() })),
     }),
   ),

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { Unit } from '../../../functions/page/browser/graphs/graphs';
 import { shareOf, ticksOf, valueRange } from '../../../functions/page/browser/graphs/ticks';
+import type { GraphUnit } from '../../../shared/registry/graph-units';
 
-const labelsOf = (min: number, max: number, unit: Unit, isArea = false) =>
+const labelsOf = (min: number, max: number, unit: GraphUnit, isArea = false) =>
   ticksOf(valueRange(min, max, isArea, unit), 5, unit).labels.join(' ');
 
 describe('the labels of a vertical axis', () => {
@@ -48,11 +48,11 @@ describe('the labels of a vertical axis', () => {
       labels: '0% 20% 40% 60% 80% 100%',
     },
   ] as const)('$name: $labels', ({ of: [min, max], labels, ...rest }) => {
-    const { unit = 'float', isArea = false } = rest as { unit?: Unit; isArea?: boolean };
+    const { unit = 'float', isArea = false } = rest as { unit?: GraphUnit; isArea?: boolean };
     expect(labelsOf(min, max, unit, isArea)).toBe(labels);
   });
 
-  const unit = fc.constantFrom<Unit[]>(
+  const unit = fc.constantFrom<GraphUnit[]>(
     'float',
     'percentage',
     'seconds',

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import type { ViewProps } from '../frame/views';
-import type { Unit } from '../graphs/graphs';
 import { QueryGraph } from '../graphs/query-graph';
 import type { Span, TimeRange } from '../view/time-range';
 import { encodeState, hiddenWith } from '../view/view-state';
@@ -15,7 +15,7 @@ export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'retu
   /** The query that the link to Explore opens. @default `query` */
   readonly explored?: string;
   readonly title: string;
-  readonly unit: Unit;
+  readonly unit: GraphUnit;
   /** The time in which the alert was active. It is shaded. */
   readonly active: Span;
   readonly isWarning?: boolean;

@@ -1,4 +1,4 @@
-import type { Unit } from '../graphs/graphs';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import { formatDuration, formatTime, formatValue } from '../view/format';
 import { type ListedAlert, secondsOf } from './listed-alerts';
 
@@ -12,7 +12,7 @@ const COMPARED: Readonly<Record<string, string>> = {
 };
 
 /** Explains in sentences why an alert is in its state, beginning with the cause. */
-export function reasonOf({ alert, rule }: ListedAlert, unit: Unit, utc: boolean): readonly string[] {
+export function reasonOf({ alert, rule }: ListedAlert, unit: GraphUnit, utc: boolean): readonly string[] {
   const at = (time: string) => formatTime(secondsOf(time), utc);
   const reasons = [causeOf({ alert, rule }, unit, utc)];
   if (alert.state === 'pending')
@@ -27,7 +27,11 @@ export function reasonOf({ alert, rule }: ListedAlert, unit: Unit, utc: boolean)
   return reasons;
 }
 
-function causeOf({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>, unit: Unit, utc: boolean): string {
+function causeOf(
+  { alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>,
+  unit: GraphUnit,
+  utc: boolean,
+): string {
   const { condition } = rule;
   const value = valueText(alert.value, unit);
   switch (condition?.kind) {
@@ -41,7 +45,7 @@ function causeOf({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>, unit: Uni
 }
 
 /** Formats a value of the API, such as `3.2e+01`, for display. */
-function valueText(value: string, unit: Unit): string {
+function valueText(value: string, unit: GraphUnit): string {
   const number = Number(value);
   return Number.isFinite(number) ? formatValue(number, unit) : value;
 }

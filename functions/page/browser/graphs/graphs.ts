@@ -1,18 +1,7 @@
+import { GRAPH_UNITS, type GraphUnit } from '../../../../shared/registry/graph-units';
 import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import type { Measure } from './ways';
-
-/** Units in which values are formatted. */
-export type Unit =
-  | 'float'
-  | 'integer'
-  | 'percentage'
-  | 'seconds'
-  | 'milliseconds'
-  | 'bytes'
-  | 'bytes/sec'
-  | 'bits/sec'
-  | 'iops';
 
 /**
  * A graph definition in Mackerel's format. `*` and `#` match one part of a name; `%1` is replaced by the
@@ -33,7 +22,7 @@ export interface Graph {
   /** Unique within its source. Used in links. */
   readonly name: string;
   readonly title: string;
-  readonly unit: Unit;
+  readonly unit: GraphUnit;
   readonly lines: readonly Line[];
   /** The parts of the name, by which the tree groups graphs. */
   readonly path: readonly string[];
@@ -114,18 +103,6 @@ const SYSTEM_GRAPHS: readonly GraphDefinition[] = [
   },
 ];
 
-const UNITS: ReadonlySet<string> = new Set<Unit>([
-  'float',
-  'integer',
-  'percentage',
-  'seconds',
-  'milliseconds',
-  'bytes',
-  'bytes/sec',
-  'bits/sec',
-  'iops',
-]);
-
 /**
  * Groups a source's metrics into graphs. A definition makes one graph of all metrics that match it. Other
  * metrics are grouped by their name up to the last dot.
@@ -163,7 +140,7 @@ export function graphsOf(
       graphs.push({
         name,
         title: displayName || withoutPrefix(name),
-        unit: unit !== undefined && UNITS.has(unit) ? (unit as Unit) : 'float',
+        unit: GRAPH_UNITS.find((each) => each === unit) ?? 'float',
         lines,
         path: withoutPrefix(name).split('.'),
       });

@@ -1,13 +1,13 @@
 import { useMemo, useRef } from 'preact/hooks';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import { formatDuration, formatValue } from '../view/format';
 import { seriesColor } from './colors';
 import { type Drawing, spreadOf, valueAt } from './drawing';
-import type { Unit } from './graphs';
 
 export interface LegendProps {
   readonly title: string;
   readonly drawing: Drawing | undefined;
-  readonly unit: Unit;
+  readonly unit: GraphUnit;
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
   /** Set to a function that shows the values at an index of the data's times, or none for undefined. */

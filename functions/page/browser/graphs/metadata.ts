@@ -1,4 +1,4 @@
-import type { Unit } from './graphs';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 
 /** Metadata of a metric family. Each text may be empty. */
 export interface FamilyMetadata {
@@ -33,7 +33,7 @@ export function describedBy(metadata: Metadata, metric: string): Described | und
   return counter?.type === 'counter' ? { ...counter, family, suffix: '' } : undefined;
 }
 
-const UNIT_WORDS: Readonly<Record<string, Unit>> = {
+const UNIT_WORDS: Readonly<Record<string, GraphUnit>> = {
   By: 'bytes',
   bytes: 'bytes',
   s: 'seconds',
@@ -45,7 +45,7 @@ const UNIT_WORDS: Readonly<Record<string, Unit>> = {
 };
 
 /** Returns the unit of a metric's values, from its metadata or otherwise from its name. */
-export function unitOf(metric: string, described: FamilyMetadata | undefined): Unit {
+export function unitOf(metric: string, described: FamilyMetadata | undefined): GraphUnit {
   const word = metric.replace(/_(total|sum|bucket)$/, '').replace(/^.*_/, '');
   return UNIT_WORDS[described?.unit ?? ''] ?? UNIT_WORDS[word] ?? 'float';
 }

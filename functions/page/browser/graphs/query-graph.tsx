@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import type { Api } from '../api/api';
 import { type GraphResult, type LabelMap, readGraph, seriesText, shortTexts } from '../api/promql-results';
 import { counted, formatDuration } from '../view/format';
 import type { DrawnAnnotation } from './chart';
 import { drawingOf, MAX_GRAPH_LINES } from './drawing';
 import { GraphPanel, type GraphPanelView } from './graph-panel';
-import type { Graph, Unit } from './graphs';
+import type { Graph } from './graphs';
 import { TierStrip } from './tier-strip';
 import { type ReadingProps, useReading } from './use-reading';
 import type { DrawnQuery } from './ways';
@@ -20,7 +21,7 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly sourceName: string;
   readonly name: string;
   readonly title: string;
-  readonly unit: Unit;
+  readonly unit: GraphUnit;
   /** Returns the queries for a step length in seconds. */
   readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
   /** Name of a single line; undefined if its labels are the name. */

@@ -1,5 +1,5 @@
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import { isPlain, prefixesOf, symbolOf } from '../view/format';
-import type { Unit } from './graphs';
 
 /** Values along a graph's vertical axis, ascending, with their labels. */
 export interface Ticks {
@@ -23,7 +23,7 @@ const MIN_SIZE = 1e-306;
 const MAX_DECIMALS = 3;
 const MAX_PREFIXED = 10_000;
 /** Units without ticks between 0 and 1. */
-const WHOLE: ReadonlySet<Unit> = new Set<Unit>(['integer', 'bytes', 'bytes/sec', 'bits/sec']);
+const WHOLE: ReadonlySet<GraphUnit> = new Set<GraphUnit>(['integer', 'bytes', 'bytes/sec', 'bits/sec']);
 /** Maximum size of a range that is widened for whole units. In a larger range, ticks are more than 1 apart anyway. */
 const MAX_WIDENED = 1000;
 
@@ -32,13 +32,13 @@ const MAX_WIDENED = 1000;
  * zero. If the unit has no fractions, such as bytes, the range ends at whole numbers, so that there are ticks
  * to show.
  */
-export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
+export function valueRange(min: number, max: number, isArea: boolean, unit: GraphUnit): ValueRange {
   const range = roomyRange(min, max, isArea, unit);
   if (!WHOLE.has(unit) || Math.max(Math.abs(range.low), Math.abs(range.high)) > MAX_WIDENED) return range;
   return { low: Math.floor(range.low), high: Math.ceil(range.high) };
 }
 
-function roomyRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
+function roomyRange(min: number, max: number, isArea: boolean, unit: GraphUnit): ValueRange {
   if (!(min <= max)) return { low: 0, high: 1 };
   if (isArea && unit === 'percentage' && min >= 0 && max > 50) return { low: 0, high: Math.max(100, max) };
   const bottom = isArea ? Math.min(0, min) : min;
@@ -69,7 +69,7 @@ export function shareOf(value: number, { low, high }: ValueRange): number {
  * Chooses at most `maxCount` round values in a range. Their labels have the same prefix, and enough digits to
  * distinguish them.
  */
-export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit): Ticks {
+export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: GraphUnit): Ticks {
   const size = Math.max(Math.abs(low), Math.abs(high));
   const least = high / maxCount - low / maxCount;
   const minStep = WHOLE.has(unit) && high - low >= 1 ? Math.max(1, least) : least;
@@ -88,7 +88,7 @@ export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit)
 }
 
 /** Decides how an axis formats its ticks: by a divisor, a fixed number of decimals, and a suffix. */
-function writingOf(size: number, minStep: number, unit: Unit) {
+function writingOf(size: number, minStep: number, unit: GraphUnit) {
   const all = prefixesOf(unit);
   const fitting = all.filter(({ divisor }) => size >= divisor * 0.9995);
   const prefixes = fitting.length === 0 ? all.slice(-1) : fitting;

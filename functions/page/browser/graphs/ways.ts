@@ -1,6 +1,6 @@
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import type { LabelMap } from '../api/promql-results';
 import { durationText } from '../view/time-range';
-import type { Unit } from './graphs';
 import { describedBy, type Metadata, unitOf } from './metadata';
 
 /** A counter or histogram. Its stored values only increase, so a graph shows the result of PromQL functions instead. */
@@ -10,8 +10,8 @@ export interface Measure {
   readonly name: string;
   /** Matchers in braces, such as `{job="api"}`; or empty. */
   readonly matchers: string;
-  /** Unit of a counter's total, or of the values that a histogram observes. */
-  readonly unit: Unit;
+  /** GraphUnit of a counter's total, or of the values that a histogram observes. */
+  readonly unit: GraphUnit;
 }
 
 /** How a graph shows a counter or histogram. `stored` shows the stored values unchanged. */
@@ -70,7 +70,7 @@ export function queriesOf({ kind, name, matchers }: Measure, way: Way, stepS: nu
 }
 
 /** Returns the unit of the queries' results. */
-export function unitOfWay({ kind, unit }: Measure, way: Way): Unit {
+export function unitOfWay({ kind, unit }: Measure, way: Way): GraphUnit {
   if (way !== 'rate') return unit;
   if (kind === 'histogram') return 'iops';
   if (unit === 'bytes') return 'bytes/sec';

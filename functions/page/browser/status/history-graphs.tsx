@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 import type { Status } from '../api/status';
 import { drawingOf } from '../graphs/drawing';
 import { GraphPanel } from '../graphs/graph-panel';
-import type { Unit } from '../graphs/graphs';
 import type { SeriesData } from '../graphs/plot-data';
 import { daysOverTime, figureOverTime, type History } from './history';
 
@@ -46,7 +46,7 @@ export function HistoryGraphs({ history, days, utc }: HistoryGraphsProps) {
 
 interface FigureProps {
   readonly title: string;
-  readonly unit: Unit;
+  readonly unit: GraphUnit;
   readonly data: SeriesData;
   readonly span: { readonly fromS: number; readonly toS: number };
   readonly utc: boolean;

@@ -1,4 +1,4 @@
-import type { Unit } from '../graphs/graphs';
+import type { GraphUnit } from '../../../../shared/registry/graph-units';
 
 /** The prefixes of a unit, smallest first, and the factor between consecutive prefixes. */
 interface Scale {
@@ -13,7 +13,7 @@ const DECIMAL = { base: 1000, prefixes: ['', 'k', 'M', 'G', 'T', 'P', 'E'], one:
 const BINARY = { base: 1024, prefixes: ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'], one: 0 };
 const PLAIN = { base: 1000, prefixes: [''], one: 0 };
 
-const SCALES: Readonly<Record<Unit, Scale>> = {
+const SCALES: Readonly<Record<GraphUnit, Scale>> = {
   float: { ...DECIMAL, symbol: '' },
   integer: { ...DECIMAL, symbol: '' },
   percentage: { ...PLAIN, symbol: '%' },
@@ -33,7 +33,7 @@ export interface Prefix {
 }
 
 /** The prefixes of a unit, largest first. */
-export function prefixesOf(unit: Unit): readonly Prefix[] {
+export function prefixesOf(unit: GraphUnit): readonly Prefix[] {
   const { base, prefixes, one, symbol } = SCALES[unit];
   return prefixes
     .map((prefix, i) => ({
@@ -43,7 +43,7 @@ export function prefixesOf(unit: Unit): readonly Prefix[] {
     .reverse();
 }
 
-export function symbolOf(unit: Unit): string {
+export function symbolOf(unit: GraphUnit): string {
   return SCALES[unit].symbol;
 }
 
@@ -66,7 +66,7 @@ const MOST_DIGITS = 6;
  * @param spread difference between the values shown together; if it is small, the value gets enough digits to
  *   distinguish them
  */
-export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_INFINITY): string {
+export function formatValue(value: number, unit: GraphUnit, spread = Number.POSITIVE_INFINITY): string {
   const size = Math.abs(value);
   if (size === 0) return `0${symbolOf(unit)}`;
   if (spread > 0 && spread / 100 < size * DISTINCT) {
@@ -84,7 +84,7 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
 }
 
 /** Returns the largest prefix with at least one digit before the decimal point. */
-function prefixOf(size: number, unit: Unit): Prefix {
+function prefixOf(size: number, unit: GraphUnit): Prefix {
   const prefixes = prefixesOf(unit);
   // Use the factor 0.9995, because 999.96 would be rounded to 1000.
   return prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;

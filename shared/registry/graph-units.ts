@@ -1,0 +1,13 @@
+/** Units of graphs, as Mackerel has them. */
+export const GRAPH_UNITS = [
+  'float',
+  'integer',
+  'percentage',
+  'seconds',
+  'milliseconds',
+  'bytes',
+  'bytes/sec',
+  'bits/sec',
+  'iops',
+] as const;
+export type GraphUnit = (typeof GRAPH_UNITS)[number];
