@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks';
-import { type Api, type ApiError, HOST_STATUSES, type Host, type HostStatus } from '../api/api';
+import { type Api, HOST_STATUSES, type Host, type HostStatus } from '../api/api';
+import { useHostStatus } from '../forms/use-host-status';
 import { formatTime } from '../view/format';
 import { encodeState, type ViewState } from '../view/view-state';
 import { addressesOf, agentOf, typeOf } from './host-facts';
@@ -66,19 +66,7 @@ export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
 
 /** Changes the status. A key without the write right gets an error. */
 function StatusChoice({ api, host, onChanged }: Pick<HostDetailsProps, 'api' | 'host' | 'onChanged'>) {
-  const [chosen, setChosen] = useState<string>();
-  const [problem, setProblem] = useState<ApiError>();
-  const change = async (status: HostStatus) => {
-    setChosen(status);
-    setProblem(undefined);
-    try {
-      await api.setStatus(host.id, status);
-      onChanged();
-    } catch (error) {
-      setChosen(undefined);
-      setProblem(error as ApiError);
-    }
-  };
+  const { status, problem, change } = useHostStatus(api, host, onChanged);
   return (
     <div>
       <dt>
@@ -87,13 +75,13 @@ function StatusChoice({ api, host, onChanged }: Pick<HostDetailsProps, 'api' | '
       <dd>
         <select
           id="host-status"
-          value={chosen ?? host.status}
+          value={status}
           disabled={problem?.kind === 'right'}
           onChange={(event) => void change(event.currentTarget.value as HostStatus)}
         >
-          {HOST_STATUSES.map((status) => (
-            <option key={status} value={status}>
-              {status}
+          {HOST_STATUSES.map((each) => (
+            <option key={each} value={each}>
+              {each}
             </option>
           ))}
         </select>

@@ -1,7 +1,8 @@
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { type Api, HOST_STATUSES, type Host, type HostStatus } from '../api/api';
 import { ConfirmButton } from '../forms/confirm-button';
 import { OpenCount } from '../forms/lists';
+import { useHostStatus } from '../forms/use-host-status';
 import { Breakable } from '../view/breakable';
 import { formatDuration } from '../view/format';
 import { encodeState, INITIAL_STATE, type SourceRef, type ViewState } from '../view/view-state';
@@ -25,21 +26,9 @@ export interface HostCardProps {
 /** The card of a host: links to its graphs, its status, roles, last post and open alerts. */
 export function HostCard(props: HostCardProps) {
   const { api, host, name, state, alertCount, onChanged } = props;
-  const [chosen, setChosen] = useState<string>();
-  const [problem, setProblem] = useState<string>();
+  const { status, problem, change } = useHostStatus(api, host, onChanged);
   const statusId = useId();
   const card = useRef<HTMLElement>(null);
-  const change = async (status: HostStatus) => {
-    setChosen(status);
-    setProblem(undefined);
-    try {
-      await api.setStatus(host.id, status);
-      onChanged();
-    } catch (error) {
-      setChosen(undefined);
-      setProblem((error as Error).message);
-    }
-  };
   const roles = Object.entries(host.roles).flatMap(([service, names]) =>
     names.map((role) => `${service}:${role}`),
   );
@@ -68,7 +57,7 @@ export function HostCard(props: HostCardProps) {
         <label for={statusId}>Status</label>
         <select
           id={statusId}
-          value={chosen ?? host.status}
+          value={status}
           onChange={(event) => void change(event.currentTarget.value as HostStatus)}
         >
           {HOST_STATUSES.map((each) => (
@@ -92,7 +81,7 @@ export function HostCard(props: HostCardProps) {
       </div>
       {problem !== undefined && (
         <p class="problem" role="alert">
-          {problem}
+          {problem.message}
         </p>
       )}
     </article>

@@ -1,0 +1,26 @@
+import { useState } from 'preact/hooks';
+import type { Api, ApiError, Host, HostStatus } from '../api/api';
+
+/**
+ * The status of a host, and its change.
+ *
+ * @param onChanged called after a change
+ * @returns the host's status, or the chosen one while it is being sent; the error of the last change; a function that
+ *   changes the status
+ */
+export function useHostStatus(api: Api, host: Host, onChanged: () => void) {
+  const [chosen, setChosen] = useState<HostStatus>();
+  const [problem, setProblem] = useState<ApiError>();
+  const change = async (status: HostStatus) => {
+    setChosen(status);
+    setProblem(undefined);
+    try {
+      await api.setStatus(host.id, status);
+      onChanged();
+    } catch (error) {
+      setChosen(undefined);
+      setProblem(error as ApiError);
+    }
+  };
+  return { status: chosen ?? host.status, problem, change };
+}
