@@ -8,7 +8,7 @@ const MAX_CATCH_UP_MS = 3_600_000;
  * group then goes on with the newest tick, as a new one does. Otherwise it would not be evaluated until that time.
  * The clocks of correct evaluators differ by much less.
  */
-export const MAX_AHEAD_MS = 5 * MINUTE_MS;
+export const MAX_TICK_AHEAD_MS = 5 * MINUTE_MS;
 
 /** Time and state of the pipeline when rule groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
@@ -44,7 +44,7 @@ export function dueTicks(
     quiet === undefined ||
     tickMs - queryOffsetMs < quiet.fromMs ||
     tickMs - queryOffsetMs >= (quiet.toMs ?? Infinity);
-  if (doneMs === undefined || doneMs > nowMs + MAX_AHEAD_MS)
+  if (doneMs === undefined || doneMs > nowMs + MAX_TICK_AHEAD_MS)
     return { ticks: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;

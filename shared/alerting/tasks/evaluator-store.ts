@@ -19,7 +19,7 @@ import {
   type Table,
   tryWrite,
 } from '../../platform/table';
-import { MAX_AHEAD_MS } from './due-ticks';
+import { MAX_TICK_AHEAD_MS } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
 import {
@@ -260,7 +260,7 @@ export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
       ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR untilMs > :most OR run = :run',
       ExpressionAttributeValues: {
         ':now': { N: String(this.now()) },
-        ':most': { N: String(untilMs + MAX_AHEAD_MS) },
+        ':most': { N: String(untilMs + MAX_TICK_AHEAD_MS) },
         ':run': { S: run },
       },
     });
