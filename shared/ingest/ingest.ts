@@ -35,7 +35,10 @@ export interface IngestDependencies {
 export interface IngestResult {
   /** Sequence numbers of the records that the stream must deliver again. */
   readonly failed: readonly string[];
-  /** Whether the records failed only because stores failed, timed out or throttled. */
+  /**
+   * Whether the records failed only because stores failed, timed out or throttled. If at least one did for this reason,
+   * records for which no time was left count too: calls that time out use it up.
+   */
   readonly isDown: boolean;
   readonly errors: readonly Error[];
   readonly samples: number;
@@ -105,8 +108,7 @@ export async function ingestBatch(
    */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
-      if (!hasTime())
-        throw new Error('the invocation has no time left; the stream delivers the record again');
+      if (!hasTime()) throw new NoTimeError();
       // Two statements: in one expression, `samples` would be read before the await, and the additions of
       // other partitions would be lost.
       const appended = await ingestPartition(dependencies, records);
@@ -125,11 +127,18 @@ export async function ingestBatch(
   await mapLimited(byPartition(arrived), PARALLEL, ingest);
   return {
     failed: [...failed].map((index) => delivered[index]!.sequenceNumber),
-    isDown: errors.length > 0 && errors.every((error) => isStoreFailure(error)),
+    isDown:
+      errors.some((error) => isStoreFailure(error)) &&
+      errors.every((error) => isStoreFailure(error) || error.cause instanceof NoTimeError),
     errors,
     samples,
     quarantined,
   };
+}
+
+class NoTimeError extends Error {
+  override readonly name = 'NoTimeError';
+  override readonly message = 'the invocation has no time left; the stream delivers the record again';
 }
 
 /** Ingests the records of one partition. Returns the number of samples. */

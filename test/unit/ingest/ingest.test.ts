@@ -1,4 +1,5 @@
 import { type IngestDependencies, ingestBatch } from '../../../shared/ingest/ingest';
+import { encodeRecord } from '../../../shared/stream/record';
 
 const RECORD = { sequenceNumber: '7', arrivalMs: 0, shardId: 'shard-0', data: Buffer.from('no record') };
 
@@ -11,6 +12,30 @@ test.each([
     quarantine: { put: () => Promise.reject(error) },
   } as unknown as IngestDependencies;
   expect(await ingestBatch(dependencies, [RECORD])).toMatchObject({ failed: ['7'], isDown, quarantined: [] });
+});
+
+test.each([
+  { name: 'used up by a store that is down', partitionsWithTime: 1, isDown: true },
+  { name: 'too short from the start', partitionsWithTime: 0, isDown: false },
+])('records whose time was $name are reported as such', async ({ partitionsWithTime, isDown }) => {
+  const dependencies = {
+    deletedTenants: { names: async () => new Set() },
+    catalogue: {
+      putAll: () => Promise.reject(new Error('Command timed out')),
+      indexWriter: { put: async () => {} },
+    },
+  } as unknown as IngestDependencies;
+  const records = [0, 1].map((partition) => ({
+    ...RECORD,
+    sequenceNumber: String(partition),
+    data: encodeRecord({ tenant: 't', partition, groups: [] }),
+  }));
+  let partitions = 0;
+  const hasTime = () => partitions++ < partitionsWithTime;
+  expect(await ingestBatch(dependencies, records, hasTime)).toMatchObject({
+    failed: expect.arrayContaining(['0', '1']),
+    isDown,
+  });
 });
 
 test('a batch without failures reports no store as down', async () => {
