@@ -24,9 +24,10 @@ export interface ExpiredCount {
 }
 
 /**
- * Removes an expired partition-day: first warm items, then objects. The manifest's entry goes last, so that
- * the next run finds and completes a removal that crashed. DynamoDB's TTL removes the items that locate the day's archived series (cold/archive-directory), and the layouts of sources without later
- * samples. The bucket keeps old versions of objects for a month.
+ * Removes an expired partition-day: first warm items, then objects. The manifest's entry goes last, so that the next run
+ * finds and completes a removal that crashed. DynamoDB's TTL removes the items that locate the day's archived series
+ * (cold/archive-directory), and the layouts of sources without later samples. The bucket keeps old versions of objects
+ * for a month.
  *
  * @param hasTime called while items are removed; false ends the removal, and the next run continues it
  */

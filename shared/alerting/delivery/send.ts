@@ -68,7 +68,7 @@ export interface SendDependencies<Event extends BaseEvent = BaseEvent> extends R
     tenant: Pick<Tenant, 'id' | 'name'>,
     batch: EventBatch<Event>,
   ) => Promise<readonly Destination[]>;
-  /** Called when a batch of events becomes a dead letter, with the ids of the destinations whose last attempt failed. */
+  /** Called when a batch of events has failed {@link MAX_ATTEMPTS} times, with the ids of the failing destinations. */
   readonly gaveUp: (tenantId: Id, ids: readonly string[]) => Promise<void>;
 }
 
