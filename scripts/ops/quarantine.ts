@@ -82,22 +82,21 @@ export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed' | '
  * @throws {OperatorError} if some objects failed; each failure was printed, and the other objects were
  *   redriven
  */
-async function redriveAll(
-  functions: Functions,
+export async function redriveAll(
+  functions: Pick<Functions, 'invoke'>,
   kind: 'quarantine' | 'onFailure',
   progress: (line: string) => void,
 ): Promise<RedriveTotals> {
   const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
   let unanswered = 0;
-  for await (const slice of invokeInSlices<RedriveResult>(functions, 'recovery', {
-    action: 'redrive',
-    kind,
-  })) {
+  // A stage of an earlier release does not count unanswered objects.
+  type Slice = Omit<RedriveResult, 'unanswered'> & Partial<Pick<RedriveResult, 'unanswered'>>;
+  for await (const slice of invokeInSlices<Slice>(functions, 'recovery', { action: 'redrive', kind })) {
     for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];
     for (const error of slice.errors) progress(error);
     failed += slice.failed;
-    unanswered += slice.unanswered;
+    unanswered += slice.unanswered ?? 0;
     if (slice.next !== undefined) progress(redriveText(totals));
   }
   if (failed + unanswered > 0)
