@@ -3,20 +3,15 @@ import { metricNames } from '../../shared/catalogue/source-series';
 import type { metricTableQuery } from '../../shared/http/contract/metric-table';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
+import { requireFewSamples, requireFewSteps } from '../../shared/http/response-limits';
+import { serverTiming } from '../../shared/http/server-timing';
 import { metricOf } from '../../shared/model/labels';
 import { count } from '../../shared/platform/function-metrics';
 import { planShown } from '../../shared/query/plan';
 import { earliestMissing } from '../../shared/query/read';
 import { joinTables, seriesTable } from '../../shared/query/series-table';
-import {
-  readableRange,
-  readShown,
-  requestedRange,
-  requireFewSamples,
-  requireFewSteps,
-  serverTiming,
-} from './reading';
-import { catalogueOf, hostSource, type RegisteredSource, serviceSource } from './stores';
+import { readableRange, readShown, requestedRange } from './reading';
+import { catalogueOf, governor, hostSource, type RegisteredSource, serviceSource } from './stores';
 
 /** Reads several metrics of one source as a table, from which a client can draw a graph. */
 export const metricTableHandlers: RouteHandlers = {
@@ -55,5 +50,5 @@ async function readTable(
     series: names.map((each, i) => ({ name: each, values: Array.from(values[i]!) })),
     ...(missingSinceMs !== undefined && { missing: { arrivedSinceMs: missingSinceMs } }),
   };
-  return reply(200, table, { 'server-timing': serverTiming(slices, range) });
+  return reply(200, table, { 'server-timing': serverTiming(slices, range, governor.waitedMs) });
 }

@@ -3,6 +3,8 @@ import { metricNames, seriesOf } from '../../shared/catalogue/source-series';
 import type { metricsQuery } from '../../shared/http/contract/metrics';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
+import { requireFewSteps, requireSendable } from '../../shared/http/response-limits';
+import { serverTiming } from '../../shared/http/server-timing';
 import { downsample, type Samples } from '../../shared/model/aggregates';
 import { type Labels, labelsKey, metricOf, sourceOf } from '../../shared/model/labels';
 import type { TimeRange } from '../../shared/model/selection';
@@ -11,16 +13,8 @@ import { count } from '../../shared/platform/function-metrics';
 import { planShown } from '../../shared/query/plan';
 import { earliestMissing } from '../../shared/query/read';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import {
-  readableRange,
-  readShown,
-  requestedRange,
-  requireFewSteps,
-  requireSendable,
-  type ShownSlice,
-  serverTiming,
-} from './reading';
-import { catalogueOf, hostSource, type RegisteredSource, serviceSource } from './stores';
+import { readableRange, readShown, requestedRange, type ShownSlice } from './reading';
+import { catalogueOf, governor, hostSource, type RegisteredSource, serviceSource } from './stores';
 
 /** Routes that read one metric in Mackerel's format, or one series with any labels. */
 export const metricHandlers: RouteHandlers = {
@@ -96,7 +90,7 @@ function metricsResponse({ slices, range }: MetricRead, secondsOf: (ms: number) 
     metrics,
     ...(missingSinceMs !== undefined && { missing: { arrivedSince: Math.floor(missingSinceMs / 1000) } }),
   };
-  return reply(200, body, { 'server-timing': serverTiming(slices, range) });
+  return reply(200, body, { 'server-timing': serverTiming(slices, range, governor.waitedMs) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

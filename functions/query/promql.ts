@@ -21,6 +21,7 @@ import {
   queryResponse,
   truncate,
 } from '../../shared/http/prometheus-response';
+import { serverTiming } from '../../shared/http/server-timing';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/function-metrics';
 import { countUnits } from '../../shared/platform/units';
@@ -39,9 +40,8 @@ import type { TierSamples } from '../../shared/query/tier-samples';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
 import { prometheusStatusHandlers } from './prometheus-status';
-import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
-import { dependencies, metricMetadata, retentionMs } from './stores';
+import { dependencies, governor, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './tenant-samples';
 
 /** Minimum length of a range that may be read from rollups instead of samples, in ms. */
@@ -90,7 +90,7 @@ async function respondToQuery(
   };
   return {
     ...response,
-    headers: { ...response.headers, 'server-timing': serverTiming(store.readings, range) },
+    headers: { ...response.headers, 'server-timing': serverTiming(store.readings, range, governor.waitedMs) },
   };
 }
 
