@@ -55,7 +55,7 @@ export class DynamoDbModel {
     this.tables.set(name, new Map());
   }
 
-  /** Deletes items some time after they have expired, as the service's TTL does.*/
+  /** Deletes items some time after they have expired, as the service's TTL does. */
   expire(isDue: (expiredForMs: number) => boolean): void {
     for (const partitions of this.tables.values())
       for (const [pk, rows] of partitions) {

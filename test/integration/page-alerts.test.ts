@@ -35,10 +35,7 @@ describe('the alerts view', () => {
   let stack: LocalStack;
   let client: Client;
   const pages = new Pages();
-  /**
-   * A tick in the future and the tick after it, as Unix time in seconds. They are so far ahead that the stack's schedule
-   * never evaluates the next one before its sample is posted, however slow the machine is.
-   */
+  /** A tick in the future and the tick after it, as Unix time in seconds. Only this test runs the evaluator. */
   let tickS: number;
   const nextS = () => tickS + 60;
 

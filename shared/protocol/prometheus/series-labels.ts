@@ -179,7 +179,7 @@ export class References {
   readonly ids = new Uint32Array(2 * MAX_LABELS);
   /** Ids of one series, four bytes each. */
   readonly bytes = Buffer.from(this.ids.buffer);
-  /** Ids by reference; {@link NOT_ASKED} or {@link UNKNOWN} if there is none. */
+  /** Ids by reference; {@link NOT_LOOKED_UP} or {@link UNKNOWN} if there is none. */
   private readonly known: Int32Array;
 
   constructor(

@@ -10,7 +10,7 @@ export interface Measure {
   readonly name: string;
   /** Matchers in braces, such as `{job="api"}`; or empty. */
   readonly matchers: string;
-  /** GraphUnit of a counter's total, or of the values that a histogram observes. */
+  /** Unit of a counter's total, or of the values that a histogram observes. */
   readonly unit: GraphUnit;
 }
 
