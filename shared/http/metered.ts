@@ -30,6 +30,9 @@ const READS: ReadonlySet<string> = new Set<RouteKey>([
   'POST /prometheus/api/v1/query',
   'GET /prometheus/api/v1/query_range',
   'POST /prometheus/api/v1/query_range',
+  'POST /prometheus/api/v1/read',
+  'GET /prometheus/federate',
+  'POST /api/v1/monitors/preview',
 ]);
 
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
