@@ -4,7 +4,7 @@ import { PromqlError } from './errors';
 import { plainText } from './numbers';
 import { CompensatedMean, quantileOf } from './sums';
 import type { Aggregation, AggregationOperator } from './syntax';
-import { type Budget, emptyVectors, type Vectors, withLabels } from './vectors';
+import { type Budget, emptyVectors, VALUES_PER_CHECK, type Vectors, withLabels } from './vectors';
 
 /** Which group each row belongs to: `groups[row]` is an index of `labels`. */
 interface Grouping {
@@ -155,11 +155,6 @@ function accumulator(op: AggregationOperator, param: number): Accumulator {
   }
 }
 
-/** Number of rows that are processed between two checks of the time limit. */
-const ROWS_PER_CHECK = 256;
-/** Number of values that `count_values` counts between two checks of the time limit. */
-const VALUES_PER_CHECK = 4_096;
-
 /**
  * Aggregates vectors at each step.
  *
@@ -178,15 +173,16 @@ export function aggregate(
   const running: (Accumulator | undefined)[] = new Array(steps);
   for (let group = 0; group < labels.length; group++) {
     running.fill(undefined);
-    for (const [i, row] of rowsOf(group).entries()) {
-      if (i % ROWS_PER_CHECK === 0) budget.checkTime();
+    for (const row of rowsOf(group)) {
       for (let step = 0, at = row * steps; step < steps; step++, at++) {
+        if (at % VALUES_PER_CHECK === 0) budget.checkTime();
         if (present[at] === 0) continue;
         running[step] ??= accumulator(op, params?.[step] ?? 0);
         running[step]!.add(values[at]!);
       }
     }
     for (let step = 0, at = group * steps; step < steps; step++, at++) {
+      if (at % VALUES_PER_CHECK === 0) budget.checkTime();
       const found = running[step];
       if (found === undefined) continue;
       output.values[at] = found.result;
@@ -205,6 +201,9 @@ function rowsByGroup(groups: Uint32Array, count: number): (group: number) => Uin
   for (const [row, group] of groups.entries()) rows[next[group]!++] = row;
   return (group) => rows.subarray(starts[group]!, starts[group + 1]!);
 }
+
+/** Number of steps of a group that are sorted between two checks of the time limit. */
+const STEPS_PER_CHECK = 256;
 
 /**
  * Keeps the k highest or lowest values of each group at each step. NaN ranks last.
@@ -235,9 +234,9 @@ export function selectTop(
   const kept = new Uint8Array(present.length);
   const order: number[] = [];
   for (let group = 0; group < labels.length; group++) {
-    budget.checkTime();
     const rows = rowsOf(group);
     for (let step = 0; step < steps; step++) {
+      if (step % STEPS_PER_CHECK === 0) budget.checkTime();
       const k = Math.trunc(params[step]!);
       if (k < 1) continue;
       const at = (row: number) => values[row * steps + step]!;
@@ -292,11 +291,13 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
   }
   const output = new Float64Array(rows.size * steps);
   for (const [row, { counts }] of [...rows.values()].entries()) output.set(counts, row * steps);
+  const isCounted = new Uint8Array(output.length);
+  for (let at = 0; at < output.length; at++) if (output[at]! > 0) isCounted[at] = 1;
   return {
     steps,
     labels: Array.from(rows.values(), (group) => group.labels),
     values: output,
-    present: Uint8Array.from(output, (count) => (count > 0 ? 1 : 0)),
+    present: isCounted,
   };
 }
 

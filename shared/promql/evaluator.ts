@@ -29,6 +29,7 @@ import {
   requireDistinctLabels,
   type Steps,
   stayDistinct,
+  VALUES_PER_CHECK,
   type Vectors,
   withLabels,
   withoutName,
@@ -199,6 +200,7 @@ export class Evaluator {
     output.present.set(input.present);
     const { steps, values, present } = input;
     for (let at = 0, step = 0; at < values.length; at++) {
+      if (at % VALUES_PER_CHECK === 0) this.budget.checkTime();
       if (present[at] === 1) output.values[at] = compute(values[at]!, step);
       if (++step === steps) step = 0;
     }

@@ -17,6 +17,9 @@ export interface BucketRemarks {
 
 const NO_LE = new Map([['le', '']]);
 
+/** Number of histograms, each of one step, that are computed between two checks of the time limit. */
+const HISTOGRAMS_PER_CHECK = 256;
+
 /**
  * Groups the series of classic histograms by their labels without `le`, and computes one value for each
  * histogram and step.
@@ -50,9 +53,9 @@ export function overHistograms(
     steps,
   );
   for (const [i, { rows }] of found.entries()) {
-    budget.checkTime();
     rows.sort((a, b) => a.bound - b.bound);
     for (let step = 0; step < steps; step++) {
+      if ((i * steps + step) % HISTOGRAMS_PER_CHECK === 0) budget.checkTime();
       const buckets: Buckets = { bounds: [], counts: [] };
       for (const { row, bound } of rows) {
         if (input.present[row * steps + step] === 0) continue;

@@ -1,7 +1,14 @@
 import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
 import { PromqlError } from './errors';
 import { type Binary, type BinaryOperator, COMPARISONS, type Matching, SET_OPERATORS } from './syntax';
-import { type Budget, mergeSameLabels, type Vectors, withLabels, withoutName } from './vectors';
+import {
+  type Budget,
+  mergeSameLabels,
+  VALUES_PER_CHECK,
+  type Vectors,
+  withLabels,
+  withoutName,
+} from './vectors';
 
 type Operation = (left: number, right: number) => number;
 
@@ -164,10 +171,10 @@ function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budg
     steps,
   );
   const matched = new Uint8Array(output.present.length);
-  for (const [i, pair] of pairs.entries()) {
-    if (i % 256 === 0) budget.checkTime();
+  for (const [i, pair] of pairs.entries())
     for (let step = 0; step < steps; step++) {
       const [m, o, to] = [pair.many * steps + step, pair.one * steps + step, i * steps + step];
+      if (to % VALUES_PER_CHECK === 0) budget.checkTime();
       if (many.present[m] === 0 || one.present[o] === 0) continue;
       matched[to] = 1;
       const [a, b] = isSwapped ? [one.values[o]!, many.values[m]!] : [many.values[m]!, one.values[o]!];
@@ -175,7 +182,6 @@ function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budg
       output.values[to] = isFilter ? a : result;
       output.present[to] = isFilter ? result : 1;
     }
-  }
   requireSingleMatches(matching, pairs, manyGroups, matched, steps);
   return mergeSameLabels(output);
 }

@@ -29,6 +29,12 @@ export function emptyVectors(steps: number): Vectors {
  */
 const MAX_TEXT = 32_000_000;
 
+/**
+ * Number of values that are computed between two checks of the time limit. A single series may have millions of steps, in
+ * a subquery.
+ */
+export const VALUES_PER_CHECK = 4_096;
+
 /** Limits the memory and time of one evaluation. */
 export class Budget {
   private liveValues = 0;

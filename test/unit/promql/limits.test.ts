@@ -3,7 +3,7 @@ import { countValues } from '../../../shared/promql/aggregate';
 import { PromqlError } from '../../../shared/promql/errors';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryLimits, rangeQuery } from '../../../shared/promql/query';
-import { Budget } from '../../../shared/promql/vectors';
+import { Budget, VALUES_PER_CHECK } from '../../../shared/promql/vectors';
 
 const store = new MemorySampleStore();
 for (const a of ['1', '2', '3', '4'])
@@ -62,6 +62,23 @@ test.each<{ called: string; twice: (text: string) => string }>([
   for (let i = 0; i < 40; i++) text = twice(text);
   const query = instantQuery(store, text, 540_000, { limits: WIDE, isLate: () => false });
   await expect(query).rejects.toThrow('label_replace and label_join make label values of more than 32000000');
+});
+
+test.each([
+  'topk(1, vector(time()))',
+  'quantile(0.5, vector(time()))',
+  'vector(time()) - on () vector(1)',
+  'histogram_quantile(0.5, label_replace(vector(time()), "le", "+Inf", "", ""))',
+  'day_of_month(vector(time()))',
+  'count_values("v", vector(1))',
+])('%s checks its time many times, although it has a single series', async (text) => {
+  const steps = 100_000;
+  let looks = 0;
+  await instantQuery(store, `max_over_time((${text})[${steps}s:1s])`, 540_000, {
+    limits: { ...WIDE, maxValues: 10 * steps },
+    isLate: () => ++looks > steps,
+  });
+  expect(looks).toBeGreaterThan(steps / VALUES_PER_CHECK);
 });
 
 test('count_values counts each series that it makes, before it makes the next one', () => {
