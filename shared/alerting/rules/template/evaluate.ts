@@ -22,8 +22,8 @@ const MAX_CALLS = 100;
 /** Maximum length of an expanded text, in characters. */
 const MAX_OUTPUT = 64 * 1024;
 /**
- * Maximum length of all texts that functions are given and return in one expansion, in characters. Without it, a few calls
- * that each double a text would exceed any memory.
+ * Maximum length of all texts, and maps as texts, that functions are given and return in one expansion, in characters.
+ * Without it, a few calls that each double a text or a map would exceed any memory.
  */
 const MAX_TEXT = 8 * 1024 * 1024;
 
@@ -234,7 +234,9 @@ class Execution {
   }
 
   private count(values: readonly TemplateValue[]): void {
-    for (const value of values) if (typeof value === 'string') this.text += value.length;
+    for (const value of values)
+      if (typeof value === 'string') this.text += value.length;
+      else if (value instanceof AnyMap) this.text += value.textLength;
     if (this.text > MAX_TEXT)
       throw new TemplateError(`the template's functions handle more than ${MAX_TEXT} characters`);
   }

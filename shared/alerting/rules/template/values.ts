@@ -15,7 +15,12 @@ export class TemplateData {
 
 /** A map from strings to any value, as created by the function `args`. A missing key gives no value. */
 export class AnyMap {
-  constructor(readonly entries: ReadonlyMap<string, TemplateValue>) {}
+  /** Minimum length of the map as text, in characters. A value that is in several places counts in each of them. */
+  readonly textLength: number;
+
+  constructor(readonly entries: ReadonlyMap<string, TemplateValue>) {
+    this.textLength = textLengthOf(entries);
+  }
 }
 
 /**
@@ -49,6 +54,17 @@ export function isStringMap(value: TemplateValue): value is ReadonlyMap<string, 
 /** Returns whether a value is a slice. */
 export function isSlice(value: TemplateValue): value is readonly TemplateValue[] {
   return Array.isArray(value);
+}
+
+/** Returns the minimum length of a value as text, in characters. */
+function textLengthOf(value: TemplateValue | AnyMap['entries']): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof AnyMap) return value.textLength;
+  if (value instanceof TemplateSample) return textLengthOf(value.labels);
+  if (value instanceof TemplateData) return textLengthOf(value.fields);
+  if (value instanceof Map)
+    return [...value].reduce((sum, [key, each]) => sum + key.length + textLengthOf(each), 'map[]'.length);
+  return Array.isArray(value) ? value.reduce((sum, each) => sum + textLengthOf(each), 0) : 1;
 }
 
 /** Returns the type's name in Go, for error messages and `%T`. */

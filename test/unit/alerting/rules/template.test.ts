@@ -143,6 +143,27 @@ describe('the text of an alert', () => {
       expect(await expand(text)).toMatch(/^<error expanding template: .*more than \d+ characters>$/);
     },
   );
+
+  test.each([
+    { name: 'doubles again and again', first: '"ab"', calls: '{{ $x = args $x $x }}'.repeat(40) },
+    {
+      name: 'nests ever deeper',
+      first: '"ab"',
+      calls: '{{ range query "up" }}{{ $x = args $x }}{{ end }}',
+    },
+    { name: 'repeats the data', first: '. . . . . . . .', calls: '{{ $x = args $x $x }}'.repeat(40) },
+  ])('a map that $name is refused before memory is full', async ({ first, calls }) => {
+    const samples = new Array(10_000).fill(sample(1, {}));
+    expect(await expand(`{{ $x := args ${first} }}${calls}{{ $x }}`, samples)).toMatch(
+      /^<error expanding template: .*more than \d+ characters>$/,
+    );
+  });
+
+  test('a map that nests as deep as is allowed is printed', async () => {
+    const samples = new Array(800).fill(sample(1, {}));
+    const text = `{{ $x := args 1 }}{{ range query "up" }}{{ $x = args $x }}{{ end }}{{ $x }}`;
+    expect(await expand(text, samples)).toBe(`${'map[arg0:'.repeat(801)}1${']'.repeat(801)}`);
+  });
 });
 
 describe('the parser of templates', () => {
