@@ -1,22 +1,12 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';
-import type { Id } from '../../shared/model/id';
 import { isGivenId } from '../../shared/model/random-id';
 import { isLogOf } from '../../shared/monitors/alert-store';
-import { type CheckReport, checkIdOf, checkReport } from '../../shared/monitors/check-report';
 import { closeAlert } from '../../shared/monitors/close-alert';
-import { holdsAt } from '../../shared/monitors/downtime-times';
-import { concerns, isWatchedStatus } from '../../shared/monitors/scope';
-import { mapLimited } from '../../shared/platform/concurrency';
-import { log } from '../../shared/platform/log';
-import type { RegisteredHost } from '../../shared/registry/host-labels';
-import { rolesByService } from '../../shared/registry/services';
-import type { Tenant } from '../../shared/tenancy/tenants';
+import { takeReports } from '../../shared/monitors/take-reports';
 import { alerts, checks, closing, downtimes, hosts, monitorStates, requireHost, services } from './stores';
 
 const MAX_MEMO_BYTES = 80 * 1024;
-/** Number of checks that are updated, or hosts that are read, at the same time. */
-const PARALLEL = 8;
 
 /** Alerts of monitors and checks. */
 export const alertHandlers: RouteHandlers = {
@@ -55,7 +45,8 @@ export const alertHandlers: RouteHandlers = {
   },
 
   'POST /api/v0/monitoring/checks/report': async ({ tenant, body: { reports } }) => {
-    await takeReports(tenant, reports ?? []);
+    const stores = { alerts, checks, downtimes, hosts, services };
+    await takeReports(stores, tenant, reports ?? [], Date.now());
     return reply(200, { success: true });
   },
 
@@ -104,55 +95,4 @@ export const alertHandlers: RouteHandlers = {
 function requireNextId(text: string): string {
   if (!isGivenId(text)) throw new HttpError(400, `nextId: ${JSON.stringify(text)} is not an id`);
   return text;
-}
-
-/**
- * Takes the valid reports of checks. Skips invalid reports, and those of unknown hosts. Rejecting the whole request
- * would lose the valid reports too, because agents drop a batch that is rejected.
- */
-async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<void> {
-  const reports = given.flatMap((each) => checkReport.safeParse(each).data ?? []);
-  if (reports.length < given.length)
-    log.warn('reports of checks were dropped', {
-      tenant: tenant.name,
-      dropped: given.length - reports.length,
-    });
-  if (reports.length === 0) return;
-  const [known, allDowntimes] = await Promise.all([
-    hostsOf(tenant.id, new Set(reports.map(({ source }) => source.hostId))),
-    downtimes.list(tenant.id),
-  ]);
-  const current = allDowntimes.filter((downtime) => holdsAt(downtime, Date.now()));
-  // Take the reports of one check sequentially, in order.
-  const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
-  await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
-    const host = known.get(ofCheck[0]!.source.hostId);
-    if (host === undefined) return;
-    const { status, roles } = host;
-    const context = {
-      isWatched: isWatchedStatus(status),
-      isDown: current.some((downtime) => concerns(downtime, { monitorId, roles })),
-    };
-    for (const report of ofCheck.sort(byTime)) {
-      const event = await checks.report(tenant, report, host, context);
-      if (event !== undefined) await alerts.record(tenant.id, [event]);
-    }
-  });
-}
-
-function byTime(a: CheckReport, b: CheckReport): number {
-  return a.occurredAt - b.occurredAt;
-}
-
-/** Reads the hosts with these ids, keyed by id. Leaves out unknown and retired hosts. */
-async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
-  const rolesOf = rolesByService(await services.list(tenantId));
-  const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));
-  return new Map(
-    found.flatMap((host) =>
-      host === undefined || host.retiredAt !== null
-        ? []
-        : [[host.id, { ...host, roles: rolesOf(host.roleIds) }] as const],
-    ),
-  );
 }
