@@ -2,6 +2,7 @@ import type { Id } from '../../model/id';
 import { mapLimited } from '../../platform/concurrency';
 import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
+import { MAX_TICK_AHEAD_MS } from '../tasks/due-ticks';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
 import {
   type BaseEvent,
@@ -246,7 +247,10 @@ async function empty<Event extends BaseEvent>(
     const ageMs = now() - batch.tickMs;
     const isSurplus = i < items.length - MAX_WAITING;
     const isEnding = now() > expiresMs - BEFORE_EXPIRY_MS;
-    if (isSurplus || (isEnding && attempts > 0)) {
+    // The table may already have removed later batches that have expired, too. So an alert's start may be here without
+    // its end.
+    const isExpired = now() > expiresMs;
+    if (isSurplus || isExpired || (isEnding && attempts > 0)) {
       const reason = isSurplus ? `more than ${MAX_WAITING} batches of notifications waited` : WAITED;
       await giveUp(store, { ...item, refused: [...item.refused, reason] }, report);
       continue;
@@ -302,9 +306,12 @@ async function empty<Event extends BaseEvent>(
   }
 }
 
-/** Returns whether an attempt is due later. A time beyond the maximum wait was set by an evaluator whose clock was wrong. */
+/**
+ * Returns whether an attempt is due later. A time far beyond the maximum wait was set by an evaluator whose clock was
+ * wrong.
+ */
 function isLater(dueMs: number, nowMs: number): boolean {
-  return dueMs > nowMs && dueMs - nowMs <= LONGEST_WAIT_MS;
+  return dueMs > nowMs && dueMs - nowMs <= LONGEST_WAIT_MS + MAX_TICK_AHEAD_MS;
 }
 
 /** Moves a batch to the dead letters. */

@@ -341,12 +341,27 @@ test('after an outage of a day, the oldest batch of each rule group is attempted
   ]);
 });
 
+test('an expired batch is not sent, since the table may have removed the batches behind it', async () => {
+  const { send, got, later, dead } = sender(['a'], [batchOf('g')]);
+  later(24.5 * 3_600_000);
+  expect(await send()).toEqual({ ...NOTHING, dropped: 1 });
+  expect(got).toEqual([]);
+  expect(dead).toMatchObject([{ key: '0', attempts: 0, refused: [WAITED] }]);
+});
+
 test('batches are given up only while there is time', async () => {
   const batches = Array.from({ length: 1_010 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
   const { dead, dependencies } = sender(['a'], batches);
   let checks = 0;
   await sendAll(dependencies, [], () => ++checks <= 5);
   expect(dead.length).toBe(4);
+});
+
+test('an attempt that was put off by a clock four minutes ahead waits', async () => {
+  const { send, got, outbox } = sender(['a'], []);
+  outbox.set('0', { ...ITEM, key: '0', batch: batchOf('g'), attempts: 9, dueMs: NOW_MS + 14 * 60_000 });
+  await send();
+  expect(got).toEqual([]);
 });
 
 test('an attempt that a wrong clock put off for a day is made now', async () => {
