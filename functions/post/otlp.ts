@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
+import type { RowSeries } from '../../shared/dictionary/series-source';
 import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/function-metrics';
@@ -10,7 +11,6 @@ import type { ReadMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
 import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
-import type { OnDropped } from '../../shared/stream/series-limit';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -33,7 +33,7 @@ export async function takeOtlp(
   const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));
   const { sources, samples, dropped } = parse(dictionary, body, encoding, accepts);
   charge.samples(samples + dropped.samples);
-  const droppedRows: Parameters<OnDropped>[0][] = [];
+  const droppedRows: RowSeries[] = [];
   const beyond = await writer.write(tenant, sources, samples, (row) => droppedRows.push(row));
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {

@@ -129,7 +129,7 @@ export function readAssembly(dir: string): Stack {
 }
 
 /**
- * Reads the resources that the local stack runs from CloudFormation templates.
+ * Reads CloudFormation templates, and returns the resources that the local stack must run.
  *
  * @param assemblyDir folder to which the bundles' paths are relative
  * @throws {Problem} naming what the local stack cannot run

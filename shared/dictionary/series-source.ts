@@ -42,5 +42,8 @@ export interface SourceRow {
   readonly values: BigUint64Array;
 }
 
+/** A row without its values: which series have a sample at the timestamp. */
+export type RowSeries = Pick<SourceRow, 'timestamp' | 'series'>;
+
 /** A source and its rows. Two rows with the same timestamp have no series in common. */
 export type SourceRows = readonly [source: SeriesSource, rows: readonly SourceRow[]];

@@ -47,7 +47,7 @@ export function checkScopes(spec: Scopes, { services, monitors }: KnownObjects, 
  */
 export function checkNotificationGroup(
   spec: NotificationGroupSpec,
-  { services, monitors, channels, groups }: KnownObjects & KnownTargets,
+  { services, monitors, channels, groups }: KnownObjects & KnownDestinations,
   id: string | undefined,
 ): void {
   const replaced = groups.find((group) => group.id === id);
@@ -61,7 +61,7 @@ export function checkNotificationGroup(
 }
 
 /** Objects that a notification group may notify. */
-interface KnownTargets {
+interface KnownDestinations {
   readonly channels: readonly { readonly id: string }[];
   readonly groups: readonly NotificationGroup[];
 }

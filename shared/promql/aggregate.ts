@@ -289,13 +289,14 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
       group.counts[step]! += 1;
     }
   }
-  const output = new Float64Array(rows.size * steps);
-  for (const [row, { counts }] of [...rows.values()].entries()) output.set(counts, row * steps);
+  const found = [...rows.values()];
+  const output = new Float64Array(found.length * steps);
+  for (const [row, { counts }] of found.entries()) output.set(counts, row * steps);
   const isCounted = new Uint8Array(output.length);
   for (let at = 0; at < output.length; at++) if (output[at]! > 0) isCounted[at] = 1;
   return {
     steps,
-    labels: Array.from(rows.values(), (group) => group.labels),
+    labels: found.map((group) => group.labels),
     values: output,
     present: isCounted,
   };

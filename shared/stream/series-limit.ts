@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { seriesOf } from '../catalogue/source-series';
 import type { SeriesDictionary } from '../dictionary/series-dictionary';
-import type { SourceRow, SourceRows } from '../dictionary/series-source';
+import type { RowSeries, SourceRow, SourceRows } from '../dictionary/series-source';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
@@ -36,7 +36,7 @@ const LOOKUP_PERIOD_MS = 1_000;
 const RETRY_MS = 3_600_000;
 
 /** Receives the timestamp and the series of samples that are dropped. */
-export type OnDropped = (row: Pick<SourceRow, 'timestamp' | 'series'>) => void;
+export type OnDropped = (row: RowSeries) => void;
 
 /**
  * Enforces the limit of series. If a tenant has reached the limit, samples of series that do not exist yet are dropped.

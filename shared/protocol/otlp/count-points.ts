@@ -1,5 +1,5 @@
 import type { SeriesDictionary } from '../../dictionary/series-dictionary';
-import type { SourceRow } from '../../dictionary/series-source';
+import type { RowSeries } from '../../dictionary/series-source';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../../model/labels';
 import type { OtlpMetadata } from './otlp';
 
@@ -15,8 +15,9 @@ export const TARGET_INFO_NAME = 'target_info';
 export function countPoints(
   dictionary: Pick<SeriesDictionary, 'labelsOf'>,
   metadata: readonly OtlpMetadata[],
-  rows: readonly Pick<SourceRow, 'timestamp' | 'series'>[],
+  rows: readonly RowSeries[],
 ): number {
+  if (rows.length === 0) return 0;
   const types = new Map(metadata.map(({ family, type }) => [family, type]));
   // Points are told apart by numbers: their labels may take 4 KB, and a series may have a point in each of many rows.
   const numbers = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
-import type { SourceRow } from '../../dictionary/series-source';
+import type { RowSeries } from '../../dictionary/series-source';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
@@ -433,7 +433,7 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { rows } = this;
-    const leftOut: Pick<SourceRow, 'timestamp' | 'series'>[] = [];
+    const leftOut: RowSeries[] = [];
     const { sources, samples } = rows.finish(undefined, (row, series) => {
       rows.leaveOutRow(row);
       leftOut.push({ timestamp: row.timestamp, series });
