@@ -23,11 +23,11 @@ const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
   /**
-   * Archives the UTC days that end at this time or earlier, ms; by default the days that ended
-   * `archiveAfter` ago or earlier.
+   * A UTC day is archived if it ends at this time or earlier, as Unix time in ms. The default is
+   * `archiveAfter` before now.
    */
   before: z.number().int().optional(),
-  /** Whether to purge too: to remove warm items whose samples have been read back from the archive. */
+  /** Whether to purge too. A purge removes warm items whose samples have been read back from the archive. */
   purge: z.boolean().default(false),
 });
 

@@ -16,7 +16,7 @@ const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 const MAX_DELETIONS = 1_000;
 /** Maximum number of names in a result. */
 const MAX_NAMES = 1_000;
-/** Time between two checks of whether the deletion has arrived, ms. */
+/** Time between two checks of whether the deletion is in the catalogue, ms. */
 const POLL_MS = 100;
 /** Maximum time to wait for the ingester to put the deletion into the catalogue, ms. */
 const MAX_WAIT_MS = 60_000;

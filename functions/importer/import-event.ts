@@ -5,7 +5,7 @@ export const importEvent = z.object({
   tenant: z.string(),
   /**
    * A `prometheus.WriteRequest` of remote write 1.0, uncompressed, in base64. If it is absent, the importer imports
-   * nothing and tells which times it would accept.
+   * nothing, and only returns the range of times that it accepts.
    */
   body: z.base64().optional(),
 });
@@ -19,8 +19,8 @@ export interface ImportResult {
   /** Number of samples that were put into the stream. */
   readonly samples: number;
   /**
-   * Number of samples left out because their series is invalid, their time is not accepted, or the request has too
-   * many.
+   * Number of samples that were left out, because their series is invalid, their time is not accepted, or the
+   * request exceeds a bound.
    */
   readonly refused: number;
   /** The first few reasons why samples were left out. */

@@ -10,9 +10,9 @@ import type { Services } from '../../shared/registry/services';
 /** Maximum number of registry look-ups that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a host or service that was found is cached, ms. Ten instances of post share the posts of an agent, so an
- * instance sees the same agent about every ten minutes. If the cache kept entries for only ten minutes, nearly every
- * post would look up its host.
+ * How long a host or service that was found is cached, ms. An agent posts once a minute. If there are ten
+ * instances of post, each of them sees the agent about every ten minutes. If the cache kept entries for only
+ * ten minutes, nearly every post would look up its host.
  */
 const FOUND_MS = 3_600_000;
 

@@ -13,10 +13,9 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs } from './stores';
 
 /**
- * Parses the requested range.
+ * Converts the range of a request to ms.
  *
- * @param query Unix time in seconds, both inclusive
- * @returns ms
+ * @param query Unix times in seconds; both ends are inclusive
  * @throws {HttpError} 400 when the range ends before it begins
  */
 export function requestedRange({ from, to }: { readonly from: number; readonly to: number }): TimeRange {
@@ -35,7 +34,8 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
 }
 
 /**
- * Reads series of one source, in slices of the range that memory can hold.
+ * Reads series of one source, slice by slice. The slices divide the range so that each fits into the
+ * function's memory.
  *
  * @param show converts a slice to the response's form. It receives the samples of each series, or points that replace
  *   them

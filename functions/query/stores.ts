@@ -26,7 +26,7 @@ export const {
   stage,
 } = stores;
 
-/** What Mackerel's API calls a source: a host or service in the registry. */
+/** A source that Mackerel's API can name: a host or a service in the registry. */
 export interface RegisteredSource {
   readonly tenant: Tenant;
   readonly labels: Labels;

@@ -132,7 +132,7 @@ function checkChannel(spec: ChannelSpec): void {
 }
 
 /**
- * Checks that what a notification group names exists: channels, monitors, services and other groups.
+ * Checks that the channels, monitors, services and other groups that a notification group names exist.
  *
  * @param id id of the group that is being replaced; undefined for a new one
  */

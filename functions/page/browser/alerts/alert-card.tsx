@@ -24,8 +24,8 @@ export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'retur
 }
 
 /**
- * The card of a rule's alert: its labels, the time since when it is active, and its cause. An opened card
- * also has a graph, the annotations and a form for silencing the alert.
+ * The card of a rule's alert: its labels, when it became active or was resolved, and its cause. An opened
+ * card also has a graph, the annotations and a form for silencing the alert.
  */
 export function AlertCard(props: AlertCardProps) {
   const { api, state, listed, silence, metadata, nowS, isOpen, onToggle, onSilenced } = props;
@@ -98,7 +98,7 @@ export function AlertCard(props: AlertCardProps) {
   );
 }
 
-/** Explains what the graph of an alert shades and dashes. */
+/** Returns a text that explains the shaded span and the dashed lines in an alert's graph. */
 function graphText(listed: ListedAlert, nowS: number, utc: boolean): string {
   const { condition } = listed.rule;
   const active = activeSpan(listed, nowS);

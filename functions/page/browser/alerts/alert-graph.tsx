@@ -22,7 +22,7 @@ export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'retu
   /** Thresholds, drawn as dashed lines. */
   readonly warning?: number | undefined;
   readonly threshold?: number | undefined;
-  /** Text that explains what the graph shades and dashes. */
+  /** Explains the shaded span and the dashed lines. */
   readonly text: string;
   readonly nowS: number;
 }
@@ -80,6 +80,7 @@ export function AlertGraph(props: AlertGraphProps) {
 }
 
 /**
- * A range that follows the present. All such ranges share this object, because a new object would cause another read.
+ * A range that ends at the present time. All graphs share this object, because a new object would cause
+ * another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };

@@ -39,22 +39,23 @@ function quoted(text: string): string {
 }
 
 /**
- * An alert's graph begins before the alert became active, by as long as the alert has been active, but within these
- * bounds, in seconds.
+ * Lengths in an alert's graph, in seconds. The graph shows at most the last MOST_ACTIVE_S of the time in
+ * which the alert was active. Before that, it shows an equally long lead, but at least LEAD_S and at most
+ * MOST_LEAD_S.
  */
 const LEAD_S = 1800;
 const MOST_LEAD_S = 7 * 86_400;
 const MOST_ACTIVE_S = 30 * 86_400;
 
-/** When an alert was active, as Unix time in seconds. */
+/** Returns the span in which an alert was active. If it is still active, the span ends now. */
 export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number): Span {
   const fromS = secondsOf(alert.activeAt);
   return { fromS, toS: Math.max(fromS, alert.state === 'resolved' ? changedAtS(alert) : nowS) };
 }
 
 /**
- * The span of an alert's graph: the time during which the alert was active, or the end of that time, plus some time
- * before it.
+ * Returns the span of an alert's graph: some time before the alert, the time in which it was active (only the
+ * end of a long time), and the time since then.
  */
 export function graphSpan(active: Span, nowS: number): Span {
   const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);

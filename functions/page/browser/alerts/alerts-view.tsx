@@ -77,7 +77,7 @@ type SectionName = Alert['state'] | 'linked';
  * time.
  */
 const RESOLVED_S = 900;
-/** Most alerts of one state that are shown, since nobody reads a list of thousands. */
+/** Maximum number of alerts that a section shows, since nobody reads a list of thousands. */
 const MAX_SHOWN = 100;
 
 interface OverviewProps extends ViewProps {
@@ -137,8 +137,9 @@ function Overview(props: OverviewProps) {
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
   const listed = sectionsOf(alerting, state.alerts ?? [], nowS);
-  // If the address names no alert, open the alert that was first when the view opened. Do not open each new first
-  // alert: it would push away the one that the user is reading.
+  // If the address names no alert, open the alert that was first when the view opened. It stays open when a
+  // newer alert becomes the first: opening the newer one instead would push away the alert that the user is
+  // reading.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
   const open = state.alerts ?? (first === undefined ? [] : [first]);
   const toggle = (id: string) =>

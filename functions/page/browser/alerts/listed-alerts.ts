@@ -53,8 +53,8 @@ export function evaluatedAtS(lastEvaluation: string): number | undefined {
 }
 
 /**
- * Number of intervals without an evaluation after which a group is late. While a new evaluator is being deployed, a
- * group may skip one interval less.
+ * Number of intervals without an evaluation after which a group is late. A deployment of the evaluator can
+ * delay a group by two intervals; the group must not count as late then.
  */
 const LATE_INTERVALS = 3;
 

@@ -15,7 +15,7 @@ export interface RuleGroupsProps {
  * are.
  */
 const MAX_OPEN = 5;
-/** Most groups that are shown. */
+/** Maximum number of groups that are shown. */
 const MAX_SHOWN = 200;
 
 /** Shows the rules by group: whether they work, when they were last evaluated, and how long that took. */

@@ -8,7 +8,7 @@ import { useLayoutEffect } from 'preact/hooks';
 export function useTitleFocus(removed: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const element = removed.current!;
-    // The element is still in the page when the effect ends.
+    // Preact calls this function before it removes the element from the page.
     return () => {
       if (element.contains(document.activeElement))
         element.closest('article')?.querySelector('button')?.focus();

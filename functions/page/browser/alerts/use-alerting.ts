@@ -11,8 +11,8 @@ export interface Alerting {
   readonly silences: readonly Silence[];
   readonly monitors: readonly Monitor[];
   /**
-   * Alerts of monitors and checks by id: those that are open, those that were opened recently, and those that the
-   * address names.
+   * Alerts of monitors and checks: all open alerts, the latest alerts, and the alerts that the address names.
+   * Each is listed once.
    */
   readonly monitorAlerts: readonly AlertRecord[];
   /** Ids of alerts in the address that do not exist. */

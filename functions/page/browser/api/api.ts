@@ -70,7 +70,7 @@ export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 const HOSTS_PAGE = 300;
 /** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
-/** Time-outs of requests, ms. A working server answers within its own limit of 30 s, and sooner for lists. */
+/** Time-outs of requests, ms. Both are shorter than the server's own limit of 30 s. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
 const METADATA_MAX_AGE_MS = 60_000;
@@ -306,7 +306,7 @@ export class Api {
    * Replaces an object.
    *
    * @param etag version to replace. @default any version
-   * @throws {ApiError} with status 412 if the object is another version
+   * @throws {ApiError} with status 412 if the stored object has another version
    */
   put<T>(path: string, body: object, etag?: string): Promise<T> {
     const change = { method: 'PUT', body, ...(etag !== undefined && { etag }) } as const;

@@ -13,9 +13,9 @@ export function createDashboard(api: Api, spec: DashboardSpec): Promise<Dashboar
 }
 
 /**
- * Replaces the version `updatedAt` of a dashboard.
+ * Replaces a dashboard if the stored version is still `updatedAt`.
  *
- * @throws {ApiError} with status 412 if it is another version; of kind `right` if the key may not write
+ * @throws {ApiError} with status 412 if another version is stored; of kind `right` if the key may not write
  */
 export function replaceDashboard(
   api: Api,

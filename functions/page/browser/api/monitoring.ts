@@ -86,7 +86,8 @@ export async function readObjects<K extends ObjectKind>(api: Api, kind: K): Prom
 /**
  * Creates an object, or replaces one that has an id.
  *
- * @throws {ApiError} of kind `right` if the key may not write; `refused` names the fields
+ * @throws {ApiError} of kind `right` if the key may not write; of kind `refused`, with a message that names
+ *   the invalid fields
  */
 export function saveObject(
   api: Api,

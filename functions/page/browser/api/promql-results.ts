@@ -51,8 +51,8 @@ export function resolutionFor({ fromS, toS }: Span): number {
 }
 
 /**
- * Evaluates queries at the steps of a span. Steps are at whole multiples, so that points do not move as time
- * passes.
+ * Evaluates queries at the steps of a span. The times of the steps are whole multiples of the step length, so
+ * that points do not move as time passes.
  *
  * @param queriesAt returns the queries for a step length in seconds
  */

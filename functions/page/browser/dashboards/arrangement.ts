@@ -45,7 +45,7 @@ export function placeBelow(widgets: readonly Widget[], width: number, height: nu
   return within({ x: 0, y: bottom, width, height });
 }
 
-/** Returns the positions of widgets from top to bottom, then from left to right. */
+/** Returns the indexes of the widgets, ordered from top to bottom, then from left to right. */
 export function readingOrder(widgets: readonly Widget[]): number[] {
   return widgets
     .map(({ layout }, i) => ({ layout, i }))

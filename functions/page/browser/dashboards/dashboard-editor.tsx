@@ -36,7 +36,7 @@ type Opened = { readonly at: number } | { readonly added: Widget };
 /** Sizes of new widgets, in columns and rows. */
 const SIZES = { graph: [12, 10], value: [6, 5], markdown: [12, 6], alertStatus: [6, 5] } as const;
 
-/** Changes a dashboard. Nothing is stored before it is saved. */
+/** An editor for a dashboard. Changes are stored only when the user saves them. */
 export function DashboardEditor(props: DashboardEditorProps) {
   const { api, lists, draft, stored, openAlerts, onDraft, onSaved, onStale } = props;
   const isWide = useIsWide();
@@ -185,7 +185,7 @@ export function DashboardEditor(props: DashboardEditorProps) {
 
 interface ConflictProps extends DashboardEditorProps {
   readonly isSaving: boolean;
-  /** Saves the draft in place of another version. */
+  /** Saves the draft over the version that somebody else saved. */
   readonly onOver: (version: Dashboard) => void;
   /** Saves the draft as a new dashboard. */
   readonly onAgain: () => void;

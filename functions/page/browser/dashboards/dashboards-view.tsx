@@ -17,7 +17,8 @@ import { ImportDashboard, NewDashboard } from './list-dialogs';
 import { OneDashboard } from './one-dashboard';
 import { useWidgetAlerts } from './use-widget-alerts';
 
-// Load these rules here and not with the page's own style. Users who only look at graphs then do not load them.
+// Add these CSS rules here, and not to the page's own style: users who only look at graphs then do not load
+// them.
 const style = new CSSStyleSheet();
 style.replaceSync(rules);
 document.adoptedStyleSheets.push(style);
@@ -52,7 +53,7 @@ export function DashboardsView(props: ViewProps) {
     widgets.some(({ type }) => type === 'alertStatus'),
     onSettled,
   );
-  /** Shows a dashboard as it was stored, before the list is read again. */
+  /** Shows a dashboard that was saved, without waiting until the list has been read again. */
   const saved = (dashboard: Dashboard) => {
     setDraft(undefined);
     setDashboards((old) => [...(old ?? []).filter(({ id }) => id !== dashboard.id), dashboard]);

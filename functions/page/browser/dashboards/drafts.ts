@@ -44,7 +44,9 @@ export function openDraft(draft: DashboardDraft): void {
   drafts.set(draft.base.id, draft);
 }
 
-/** Returns the draft of a dashboard, and a function that changes it or, without a draft, ends it. */
+/**
+ * Returns the draft of a dashboard, and a function that replaces it. Called with undefined, it ends the edit.
+ */
 export function useDraft(
   id: string | undefined,
 ): [DashboardDraft | undefined, (draft: DashboardDraft | undefined) => void] {

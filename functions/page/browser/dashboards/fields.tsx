@@ -131,7 +131,7 @@ export function FormButtons({
   readonly submit: string;
   readonly onCancel: () => void;
   readonly isIncomplete?: boolean;
-  /** The form must not send again meanwhile. */
+  /** Whether a request is in progress. The form must not send another one then. */
   readonly isSending?: boolean;
   readonly problem?: string | undefined;
 }) {

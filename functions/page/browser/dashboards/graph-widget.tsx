@@ -85,7 +85,8 @@ function useGraphProps({
 }
 
 /**
- * A range that follows the present. All such ranges share this object, because a new object would cause another read.
+ * A range that ends at the present time. All graphs share this object, because a new object would cause
+ * another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 

@@ -138,7 +138,7 @@ function sentence(message: string): string {
   return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
 }
 
-/** Most panels and variables in the list of those that are left out. */
+/** Maximum length of the list of panels and variables that the import leaves out. */
 const MAX_ENTRIES = 200;
 
 function Outcome({ dashboard, leftOut }: ConvertedDashboard) {

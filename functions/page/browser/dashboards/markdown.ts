@@ -44,7 +44,7 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   const blocks: MarkdownElement[] = [];
   for (let i = 0; i < lines.length; ) {
     const line = lines[i]!;
-    /** Returns the lines from the current one on that satisfy a test, and moves past them. */
+    /** Returns the lines, from the current one up to the first that fails a test, and moves past them. */
     const take = (test: (each: string) => boolean): string[] => {
       const from = i;
       while (i < lines.length && test(lines[i]!)) i++;

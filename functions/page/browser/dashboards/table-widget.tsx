@@ -6,7 +6,7 @@ import type { Span } from '../view/time-range';
 import { Problem, unlessRefused, WidgetCard, type WidgetProps } from './widget-card';
 import { legendOf, queryAt, valueText } from './widget-queries';
 
-/** Most rows that are shown. */
+/** Maximum number of rows that are shown. */
 const MAX_ROWS = 100;
 /** Length of the step that `$__interval` stands for, in seconds. */
 const STEP_S = 60;

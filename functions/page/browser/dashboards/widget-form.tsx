@@ -186,7 +186,9 @@ function SourceFields({
   );
 }
 
-/** Returns the options of a list, with one for a value that is not in it. */
+/**
+ * Returns options that always include the present value: a value that is not among them gets its own option.
+ */
 function withPresent(
   value: string,
   hint: string,
@@ -320,7 +322,10 @@ function PlaceFields({ fields, change }: PartProps) {
   );
 }
 
-/** Returns the names of metrics of the chosen source, and of its graphs. A role has those of its first host. */
+/**
+ * Returns the names of the chosen source's metrics and graphs. For a role, these are the names of its first
+ * host.
+ */
 function useNames(
   api: Api,
   lists: Lists,

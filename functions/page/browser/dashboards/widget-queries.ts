@@ -97,7 +97,10 @@ const MIN_RATE_S = 240;
 const DURATION =
   /\$(?:__(rate_interval|interval|range)(_ms|_s)?\b|\{__(rate_interval|interval|range)(_ms|_s)?\})/g;
 
-/** Replaces variables in a query by durations of the graph: `$__range`, and `$__range_s` as a number. */
+/**
+ * Replaces Grafana's variables `$__interval`, `$__rate_interval` and `$__range` in a query by durations, such
+ * as `5m`. With the suffix `_s` or `_ms`, a variable becomes a number of seconds or milliseconds.
+ */
 export function queryAt(query: string, stepS: number, { fromS, toS }: Span): string {
   const durations: Readonly<Record<string, number>> = {
     interval: stepS,

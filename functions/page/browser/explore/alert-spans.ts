@@ -13,7 +13,10 @@ export interface AlertSpan {
 /** Maximum number of alerts that are read. */
 const MAX_ALERTS = 200;
 
-/** Reads when alerts fired, from the series that rules record. Reads at most {@link MAX_ALERTS} alerts. */
+/**
+ * Reads when alerts fired, from the `ALERTS` series that rules write. Reads at most {@link MAX_ALERTS}
+ * alerts.
+ */
 export async function readAlertSpans(
   api: Api,
   span: Span,

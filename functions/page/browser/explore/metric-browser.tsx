@@ -14,9 +14,11 @@ export interface MetricBrowserProps {
   readonly onExplore: (query: string) => void;
 }
 
-/** Number of names whose series are counted: those with the most series. */
+/**
+ * Maximum number of names for which the page gets the number of series: the names that have the most series.
+ */
 const MAX_COUNTED = 2_000;
-/** Most rows that are shown. Others can be found by searching. */
+/** Maximum number of rows that are shown. Other metrics can be found by searching. */
 const MAX_ROWS = 100;
 
 /** Lists all metrics with their type, number of series and help text, and can search them. */

@@ -87,7 +87,7 @@ function tallHeight(): number {
   return Math.round(Math.min(520, Math.max(240, innerHeight * 0.45)));
 }
 
-/** Most rows that are shown, since nobody reads a table of thousands. */
+/** Maximum number of rows that are shown, since nobody reads a table of thousands. */
 const MAX_ROWS = 500;
 
 function TableCard(props: QueryCardProps) {

@@ -23,7 +23,7 @@ export interface ObjectEditorProps {
   readonly deleteQuestion: string;
   /** Called after the object was saved or deleted. */
   readonly onDone: () => void;
-  /** Returns content below the form for the edited object. */
+  /** Returns the content below the form, such as a preview of the edited object. */
   readonly children?: (draft: Draft) => ComponentChildren;
 }
 

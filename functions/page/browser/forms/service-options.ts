@@ -6,14 +6,14 @@ export function serviceOptions(services: readonly ServiceRoles[]): Options {
   return services.map(({ name }) => [name, name] as const);
 }
 
-/** Options of roles, as Mackerel writes them. */
+/** Returns an option for each role, written as in Mackerel's API: `service: role`. */
 export function roleOptions(services: readonly ServiceRoles[]): Options {
   return services.flatMap(({ name, roles }) =>
     roles.map((role) => [`${name}: ${role}`, `${name}: ${role}`] as const),
   );
 }
 
-/** Options of scopes: services, each followed by its roles. */
+/** Returns an option for each possible scope: the services, each followed by its roles. */
 export function scopeOptions(services: readonly ServiceRoles[]): Options {
   return services.flatMap((service) => [...serviceOptions([service]), ...roleOptions([service])]);
 }

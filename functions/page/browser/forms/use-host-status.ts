@@ -2,16 +2,16 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api, ApiError, Host, HostStatus } from '../api/api';
 
 /**
- * The status of a host, and its change.
+ * Returns the status of a host, and a function that changes it.
  *
  * @param onChanged called after a change
- * @returns the host's status, or the chosen one until the host has it; the error of the last change; a function that
- *   changes the status
+ * @returns `status`, which after a change is the chosen status until `host` has been read again; `problem`,
+ *   the error of the last change; and `change`
  */
 export function useHostStatus(api: Api, host: Host, onChanged: () => void) {
   const [chosen, setChosen] = useState<HostStatus>();
   const [problem, setProblem] = useState<ApiError>();
-  // Others may change the status, too.
+  // When another status has been read, show it instead of the chosen one: somebody else may have changed it.
   useEffect(() => setChosen(undefined), [host.status]);
   const change = async (status: HostStatus) => {
     setChosen(status);

@@ -7,7 +7,9 @@ export const RETRY_S = 5;
 const EVERY_MS = 15_000;
 /** The same interval while nothing has been found yet, ms. */
 const EMPTY_MS = 3_000;
-/** Maximum share of the time that reads of a list may take. So long lists are read less often. */
+/**
+ * Maximum share of the time that reads of a list may take. A list whose reads take long is read less often.
+ */
 const MAX_SHARE = 1 / 20;
 
 export type OnSettled = (error: ApiError | undefined) => void;

@@ -47,7 +47,8 @@ export function useGraphs(
       return next.names.length + next.hosts.length + next.series.length > 0;
     },
     (error) => {
-      // The address names a source that does not exist. The page says so.
+      // The source in the address does not exist. Show none of its graphs; the page says that it does not
+      // exist.
       if (error?.kind === 'refused') setFound({ of, ...NOTHING });
       onSettled(error);
     },
@@ -95,7 +96,8 @@ async function find(api: Api, source: SourceRef, members: readonly Host[]): Prom
       })),
     ),
     source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
-    // If metadata cannot be read, show graphs of totals.
+    // If metadata cannot be read, show counters and histograms as stored: only metadata tells which metrics
+    // are these.
     source.kind === 'labels' ? api.metadata().catch(() => new Map<string, FamilyMetadata>()) : [],
   ]);
   return { names, hosts, series, metadata: [...metadata] };

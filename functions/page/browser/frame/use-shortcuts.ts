@@ -3,7 +3,9 @@ import { scaled, shifted, spanOf } from '../view/time-range';
 import type { ViewState } from '../view/view-state';
 import type { ChangeView } from './use-view-state';
 
-/** Keyboard shortcuts: `/` searches, `[` and `]` move in time, `+` and `-` zoom, `l` follows the present. */
+/**
+ * Keyboard shortcuts: `/` searches, `[` and `]` move in time, `+` and `-` zoom, `l` returns to the present.
+ */
 export function useShortcuts(state: ViewState, change: ChangeView): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {

@@ -17,7 +17,7 @@ export interface Cursor {
 export interface DrawnAnnotation {
   readonly from: number;
   readonly to: number;
-  /** Whether the span is one of an active alert. */
+  /** Whether an alert was active in this span. */
   readonly isAlert?: boolean;
   /** Whether the alert is only a warning. */
   readonly isWarning?: boolean;

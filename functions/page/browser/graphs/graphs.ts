@@ -177,8 +177,8 @@ export function wordsOf(search: string): string[] {
 }
 
 /**
- * Returns a function that matches names. It returns the text that each wildcard matches (none without wildcards), or
- * undefined if the name does not match.
+ * Returns a function that matches a name against the pattern. The function returns the text that each
+ * wildcard matches (an empty array if there are no wildcards), or undefined if the name does not match.
  */
 function matcherOf(pattern: string): (name: string) => string[] | undefined {
   const expected = pattern.split('.');

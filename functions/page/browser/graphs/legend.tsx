@@ -10,7 +10,10 @@ export interface LegendProps {
   readonly unit: GraphUnit;
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
-  /** Set to a function that shows the values at an index of the data's times, or none for undefined. */
+  /**
+   * The legend puts a function here, which shows the values at an index of the data's times. Called with
+   * undefined, it shows no values.
+   */
   readonly show: { current: (index: number | undefined) => void };
   readonly onHide: (id: string, isHidden: boolean) => void;
 }

@@ -1,4 +1,7 @@
-/** A table of series: for each time, as Unix time in seconds, a value or null of each series. */
+/**
+ * Series with common times. `times` has Unix times in seconds. `values` has a row for each series, with its
+ * value at each time, or null.
+ */
 export interface SeriesData {
   readonly times: readonly number[];
   readonly values: readonly (readonly (number | null)[])[];
@@ -16,7 +19,8 @@ export interface PlotData {
 }
 
 /**
- * Number of usual intervals without a sample after which a line is interrupted. Agents that are late are late by less.
+ * Number of usual intervals without a sample after which a line is interrupted. An agent that posts late is
+ * usually late by less than that.
  */
 const GAP_INTERVALS = 2.5;
 
@@ -75,7 +79,7 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
   };
 }
 
-/** Distance within which a sample always stands for a time, in seconds, even if samples are usually closer together. */
+/** Minimum result of {@link reachOf}, in seconds. It applies if samples are closer together. */
 const NEAR_S = 60;
 
 /** Returns how many seconds a sample may be away from a time and still represent that time. */
@@ -102,7 +106,7 @@ export function lastIndex({ times, values }: SeriesData): number | undefined {
   return last < 0 ? undefined : last;
 }
 
-/** Marks the gaps of each line. Adds times for gaps in which no series has a time. */
+/** Marks the gaps of each line. If the table has no time within a gap, adds one. */
 export function withGaps({ times, values }: SeriesData): PlotData {
   const extra = new Set<number>();
   const gapsOf = values.map((row) => {

@@ -18,7 +18,7 @@ import type { ViewState } from '../view/view-state';
 import { HostCard } from './host-card';
 import { useLastSeen } from './last-seen';
 
-/** Most hosts in the list. The filters find others. */
+/** Maximum number of hosts in the list. Other hosts can be found with the filters. */
 const MAX_SHOWN = 200;
 /** Interval at which the view updates the present time, in seconds. */
 const CLOCK_S = 15;

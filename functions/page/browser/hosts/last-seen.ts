@@ -5,7 +5,10 @@ import { type OnSettled, usePolling } from '../frame/polling';
 
 /** Nearly every agent posts one of these metrics. */
 const USUAL_METRICS = 'loadavg5|processor_queue_length';
-/** How far back the page looks for posts, in seconds. Memory has at least a part of them. */
+/**
+ * How far back the page looks for posts, in seconds. At least the newest part of this time is still in
+ * memory.
+ */
 export const LOOKBACK_S = 3600;
 /** Maximum number of hosts without usual metrics whose other metrics are read. */
 const MAX_OTHERS = 50;

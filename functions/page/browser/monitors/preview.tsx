@@ -29,7 +29,7 @@ export interface PreviewProps {
 
 interface Previewed {
   readonly preview: MonitorPreview;
-  /** The monitor as it was judged. */
+  /** The monitor that the preview is about. The user may have edited it since. */
   readonly monitor: Draft;
 }
 
@@ -80,7 +80,7 @@ export function Preview(props: PreviewProps) {
 
 /** Height of the plot, in pixels. */
 const HEIGHT = 200;
-/** Most alerts in the list. */
+/** Maximum number of alerts in the list. */
 const MAX_SHOWN = 20;
 
 function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previewed: Previewed }) {

@@ -1,4 +1,4 @@
-/** The month's count of samples at a time. */
+/** The number of samples (or of reads) from the beginning of the month until a time. */
 export interface Count {
   /** Unix time in ms. */
   readonly atMs: number;

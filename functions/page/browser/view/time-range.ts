@@ -1,6 +1,6 @@
 /**
- * The time range of all graphs: the last `lastS` seconds, following the present; or a fixed range of Unix
- * times in seconds.
+ * The time range of all graphs. It either follows the present: it consists of the last `lastS` seconds, and
+ * moves as time passes. Or it is fixed, from one Unix time in seconds to another.
  */
 export type TimeRange = { readonly lastS: number } | { readonly fromS: number; readonly toS: number };
 
