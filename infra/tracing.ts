@@ -2,7 +2,8 @@ import type { FunctionName } from '../shared/platform/names';
 import type { Settings } from '../shared/platform/settings';
 
 /**
- * Functions invoked for every request or batch. X-Ray samples the first one of each second and 5 % of the rest.
+ * Functions invoked for every request or batch. X-Ray traces the first invocation of each second and 5 % of
+ * the others.
  */
 const OFTEN: readonly FunctionName[] = ['post', 'ingester'];
 

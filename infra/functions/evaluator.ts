@@ -18,7 +18,7 @@ export interface EvaluatorProps extends FunctionProps {
   readonly apiUrl: string;
 }
 
-/** Evaluates recording and alerting rules each minute. */
+/** Evaluates recording rules, alerting rules and monitors each minute, and sends notifications. */
 export class Evaluator extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];
