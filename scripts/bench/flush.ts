@@ -65,7 +65,8 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const peakBytes = await peakMemory(stores.redis);
 
     const over = new AbortController();
-    // Use later windows, as live data does. `before` is earlier, so they are not due.
+    // During the flush, post samples of later windows, as live data does. These windows begin after `before`,
+    // so the flusher leaves them in memory.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
@@ -80,7 +81,8 @@ export function flushOurs(outer: Frame, options: Flushing) {
     over.abort();
     const beside = await offered;
 
-    // A flusher moves only a part of a window that is still growing.
+    // If samples are missing, the flusher met a window that was still growing: it moves only a part of such a
+    // window.
     if (samples !== minutes * hosts * metrics)
       throw new Error(`${samples} of ${minutes * hosts * metrics} samples were moved`);
     const elapsedMs = flushed.endMs - flushed.startMs;

@@ -27,7 +27,10 @@ export class AgentBodies {
   private readonly random = new Random(20260101);
   /** Number of samples in the bodies so far. */
   samples = 0;
-  /** For each host, 1 for each metric that has been posted so far. Used when requests contain random parts of hosts. */
+  /**
+   * For each host, an array with a 1 for each metric that has been posted so far. It is used when requests
+   * contain random parts of hosts.
+   */
   private readonly posted = new Map<string, Uint8Array>();
   private newSeries = 0;
 

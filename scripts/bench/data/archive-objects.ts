@@ -41,7 +41,10 @@ export async function writeObject(groups: Day): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Groups series into groups by time span, in the archiver's order: by source, split and merged. */
+/**
+ * Divides series by time span, and the series of a span into groups, like the archiver: each source has its
+ * own groups, which are split if the source has many series. The groups are in the order of their ids.
+ */
 export function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
   const instances = new Map<string, number>();
   const series = all.map((data) => {
@@ -82,7 +85,7 @@ function scraped(labels: SeriesData['labels'], instance: number): Labels {
   return labelsOf(...pairs, ...(isPlaced ? [] : [['instance', `${instance}:9100`] as const]));
 }
 
-/** Yields series with the same timestamps as blocks, each of one time span. */
+/** Yields a block for each time span of some series that have the same timestamps. */
 function* blocksBySpan(
   series: readonly (Omit<SeriesData, 'labels'> & { readonly labels: Labels })[],
   spanMs: number,

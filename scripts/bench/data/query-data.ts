@@ -112,7 +112,7 @@ export async function writeQueryData(
       places.map(({ group, layout, packed: { packed } }) => ({ group, id: layout.id, packed, days })),
       parseSettings({}).window,
     );
-  // Write memory last, because appending other frames moves whatever is in memory.
+  // Write memory last, because `leave` moves everything that is in memory then.
   for (const place of places)
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
       await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));

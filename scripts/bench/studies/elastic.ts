@@ -128,7 +128,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   return rows;
 }
 
-/** Samples of a host in as many partitions as an even cluster needs. */
+/** Samples of a host, in enough partitions that each node of a cluster has about the same number of them. */
 class Memory {
   private readonly place = placeOf(
     TENANT,

@@ -6,12 +6,13 @@ import { type PackedLayout, unpackLayout } from '../../../shared/model/packed-la
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 /**
- * HeteroTSDB's insertion into Redis, as in its reference implementation. For each sample it appends 16 bytes
- * to a string, checks the string's time to live, sets it if the string is new, and adds the string to the
- * flusher's stream if it is about to expire.
+ * Insertion into Redis as in the reference implementation of the HeteroTSDB paper. Each series is a string.
+ * For each sample, the script appends 16 bytes to the string, and checks the string's time to live. If the
+ * string is new, the script sets the time to live. If the string is about to expire, the script adds its key
+ * to the flusher's stream.
  *
- * KEYS  stream of series to flush; for each sample its series ARGV  time to live, s; time to live below which
- * a series is flushed, s; for each sample 16 bytes
+ * - KEYS: the stream of series to flush; then the key of the series of each sample
+ * - ARGV: time to live, s; time to live below which a series is flushed, s; then the 16 bytes of each sample
  *
  * @see Tsubouchi et al., "HeteroTSDB", 2020, section 4
  */
