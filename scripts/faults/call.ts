@@ -32,8 +32,8 @@ export type Fault =
       ) => Promise<WholeResponse>;
     }
   /**
-   * Runs `act` on the calling process while it waits. If `act` returns true, the call or its response is then
-   * forwarded.
+   * Runs `act` on the process that made the call, while the process waits for the response. If `act` returns
+   * true, the call (or its response, by `phase`) is then forwarded; otherwise the connection is cut.
    */
   | {
       readonly kind: 'interrupt';
