@@ -1,28 +1,33 @@
 """Runs ministack, the stand-in for AWS, with these differences:
 
-Sequence numbers. ministack counts records upwards over all shards of all streams. Kinesis' sequence numbers are "specific to a shard":
-numbers of two shards say nothing about time. Here each shard has its own range of numbers, laid out as Kinesis lays out its numbers.
-The ranges are in a random order, which SHARD_SEED repeats. Only a child's range follows those of its parents, since numbers "for the
-same partition key generally increase over time".
+Sequence numbers. ministack numbers the records of all shards of all streams with one counter. Kinesis'
+sequence numbers are "specific to a shard": the numbers of two shards do not show which record is older. Here
+each shard has its own range of numbers, with the fields of Kinesis' numbers. The order of the ranges is
+random, and the same for the same SHARD_SEED. Only the range of a child is always above those of its parents,
+since numbers "for the same partition key generally increase over time".
 See https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
 
-Closed shards. ministack removes a shard that is split or merged, and its records with it. Kinesis closes the shard: it takes no more
-records, says where it ends, and is read to its end before its children are.
+Closed shards. When a shard is split or merged, ministack removes the shard and its records. Kinesis closes
+the shard: the shard takes no more records, its description has its last sequence number, and consumers read
+it to its end before they read its children.
 See https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html
 
-Browsers. ministack accepts any credentials, and answers web pages of every origin. Here it refuses every request that a browser sends
-for a page.
+Browsers. ministack accepts any credentials, and answers requests from web pages of every origin. Here every
+request that a browser sends for a web page is rejected.
 
-Speed. Whenever records are put or got, ministack looks at every record of a stream, and at every shard iterator of the last five
-minutes. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second. Before each call, ministack
-asks its other services whether the call is theirs. Here calls of DynamoDB and Kinesis go to these services at once (asks_services_directly),
-uvicorn with httptools serves HTTP in place of Hypercorn, and key_conditions.py evaluates queries.
+Speed. At each call that puts or gets records, ministack looks for expired records among all records of a
+stream, and for expired ones among the shard iterators of the last five minutes. Here it looks only at each
+shard's first record, which is the oldest, and at the iterators only once a second. Before each call,
+ministack asks its services one by one whether the call is theirs. Here calls of DynamoDB and Kinesis go
+directly to these services (asks_services_directly). uvicorn with httptools serves HTTP in place of Hypercorn,
+and key_conditions.py evaluates queries.
 
-Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the service's model, its limits
-and the policies of the role of its function (contract.py). The session token of a call is the function's name.
+Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the
+service's model, the service's limits, and the policies of the function that makes the call (contract.py). The
+session token of a call is the function's name.
 
-Freedoms. ministack is kinder than AWS has to be. With FREEDOMS_SEED, it throttles, fails, loses responses and returns parts of responses
-(freedoms.py).
+Freedoms. ministack never fails in ways in which AWS may fail. With FREEDOMS_SEED, it throttles calls, fails,
+loses responses and returns only parts of responses (freedoms.py).
 """
 
 import json
@@ -51,7 +56,8 @@ CLOSED = "ending_sequence_number"
 
 SHARD_SEED = int(os.environ.get("SHARD_SEED") or random.SystemRandom().randrange(2**32))
 shard_order = random.Random(SHARD_SEED)
-# Key of a shard's range: the upper bits of its numbers, where Kinesis has the second in which the shard was made.
+# Key of a shard's range: the upper bits of its sequence numbers. In Kinesis' numbers, they are the second in
+# which the shard was created.
 RANGE = "sequence_range"
 LAST = "last_sequence"
 RANGE_SPREAD = 2**24
@@ -67,9 +73,10 @@ def give_range(shards, shard_id):
 
 
 def next_number_of(shards, shard_id):
-    """Returns a number of 56 digits like Kinesis': a shard's range, a count of its records, a second, and the shard's index."""
+    """Returns the next sequence number of a shard: 56 digits, made of the shard's range, the count of its
+    records, the second, and its index."""
     shard = shards[shard_id]
-    # A shard that was just made has no range.
+    # A new shard has no range yet.
     if RANGE not in shard:
         give_range(shards, shard_id)
     shard[LAST] += 1
@@ -82,7 +89,8 @@ def next_number_of(shards, shard_id):
 
 
 def numbers_each_shard(route, next_number):
-    """Numbers the records of each shard by themselves. ministack asks for a record's number directly after its shard, in the same thread."""
+    """Gives each shard its own sequence numbers. ministack asks for a record's shard, and then, in the same
+    thread, for the record's number."""
     routed = threading.local()
 
     def route_call(hash_key, stream):
@@ -194,7 +202,8 @@ LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 def refuses_web_pages(app):
     async def call(scope, receive, send):
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
-        # The host name of a page may resolve to this machine (DNS rebinding). The page's requests then have that name as their host.
+        # With DNS rebinding, the host name of a web page resolves to this machine. The page's requests then
+        # have that name in `Host`.
         host = re.sub(r":\d+$", "", headers.get("host", "")).lower()
         if scope["type"] == "lifespan" or ("origin" not in headers and host in LOOPBACK):
             return await app(scope, receive, send)
@@ -243,7 +252,8 @@ kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":
     print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)
-    # uvicorn raises the signal again once it has shut down. An orderly exit then writes what was counted (contract.py, freedoms.py).
+    # uvicorn raises the signal again once it has shut down. Exit in an orderly way then, so that the exit
+    # handlers of contract.py and freedoms.py write their counts.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))

@@ -1,7 +1,8 @@
 """Checks every call to the stand-in for AWS against the service's model, its documented limits and the caller's rights.
 
-A call that breaks one of them is refused, as AWS would, and written to CONTRACT_DIR/breaks.jsonl, where the tests look. CONTRACT_DIR
-also gets the number of calls by function and operation, and the actions that functions used.
+A call that breaks one of them is refused, as AWS would refuse it. The break is written to
+CONTRACT_DIR/breaks.jsonl, which tests read. CONTRACT_DIR also gets a file with the number of calls by
+function and operation, and the IAM actions that functions used.
 """
 
 import atexit
@@ -16,7 +17,7 @@ from limits import LIMITS, broken_limits
 from rights import needs_of
 from service_models import differences, read_call
 
-# Codes of errors that a retry of the same request cannot avoid.
+# Codes of errors for invalid requests. A retry of such a request fails again.
 REFUSALS = {
     "ValidationException",
     "SerializationException",
@@ -65,7 +66,7 @@ class Journal:
         os.replace(f"{file}.new", file)
 
     def allowed(self):
-        """Returns the allowed actions of each function that has made a call."""
+        """Returns the actions that its policies allow, for each function that has made a call."""
         by_function = self.rights.by_function if self.rights else {}
         return {
             function: sorted({action for right in by_function[function] for action in right["actions"]})
@@ -82,7 +83,10 @@ class Journal:
 
 
 def checks_contract(app, rights, shard_of):
-    """@param rights rights.Rights; None if functions may do everything"""
+    """Wraps an app so that it gets only calls that keep the contract.
+
+    @param rights rights.Rights; None if functions may do everything
+    """
     journal = Journal(os.environ.get("CONTRACT_DIR"), rights)
 
     async def call_app(scope, receive, send):
@@ -90,7 +94,7 @@ def checks_contract(app, rights, shard_of):
             return await app(scope, receive, send)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         body = await whole_body(receive)
-        # The caller has gone.
+        # The caller has closed the connection.
         if body is None:
             return None
         path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
@@ -122,7 +126,8 @@ def checks_contract(app, rights, shard_of):
 
 
 def answers_checks(app):
-    """Answers that a checked call to Lambda's API is allowed. Another server then does what the call asks for."""
+    """Answers 204 to a call to Lambda's API, which has been checked by now. The local host of functions then
+    carries out the call."""
 
     async def call_app(scope, receive, send):
         call = scope.get("aws_call")
@@ -159,7 +164,11 @@ def replayed(body, receive):
 
 
 def noting_refusals(send, call, journal):
-    """Records as a break whatever the stand-in itself refuses as invalid. It also validates calls against its stored data."""
+    """Wraps `send` so that a call that the stand-in itself rejects as invalid is also recorded as a break of
+    the contract.
+
+    The stand-in checks calls against its stored data, such as the existence of a table.
+    """
     status = None
 
     async def respond(message):

@@ -50,8 +50,9 @@ const SAVE_MS = 200;
 const LIST_SHARDS_MS = 2_000;
 
 /**
- * Reads a stream and invokes a function with batches of its records, in order within a shard and parents
- * before children. A failed batch is retried before any later one, without limit unless the mapping sets one.
+ * Reads a stream, and invokes a function with batches of its records. The records of a shard are delivered in
+ * order, and those of a parent shard before those of its children. A failed batch is retried before any later
+ * batch, without limit unless the mapping sets a limit.
  */
 export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;

@@ -1,7 +1,8 @@
 """Forwards calls of some services to other servers that stand in for them: DynamoDB Local, versitygw, kinesalite.
 
-FORWARD_TO is JSON: service -> {"url", "keyId", "secret"}. Calls have been checked before (contract.py), so these servers get only what
-AWS would accept. Each call is signed again, since the other servers know only one key.
+FORWARD_TO is JSON: service -> {"url", "keyId", "secret"}. Calls have been checked before (contract.py), so
+these servers get only calls that AWS would accept. Each call is signed again, since each of the other servers
+knows only one key.
 """
 
 import asyncio
@@ -14,7 +15,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 REGION = "us-east-1"
-# Headers that this server sets itself, and those of the caller's connection.
+# Headers that are not forwarded: headers that this server sets itself, and headers that concern only the
+# caller's connection.
 OWN_HEADERS = {
     "authorization",
     "connection",

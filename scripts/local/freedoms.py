@@ -1,7 +1,7 @@
 """Behaves in ways that AWS's documents permit. ../faults/freedoms.json lists these freedoms, and where they are used.
 
-FREEDOMS_SEED is the seed; without it, no freedom is used. Freedoms are used only in calls of functions, not in those of the
-tests themselves.
+FREEDOMS_SEED is the seed; without it, no freedom is used. Freedoms are used only in calls that functions
+make, not in calls that tests make themselves.
 """
 
 import asyncio
@@ -47,7 +47,8 @@ OF_RECORDS = (
     ("InternalFailure", "Internal service failure."),
 )
 WRITES = re.compile(r"Put|Update|Delete|Write|Execute")
-# Session token of adapters that a test uses without a function. Bodies for them are not cut, since nobody would repeat the invocation.
+# Session token of a test that uses the adapters without a function. Bodies for it are not cut: a function's
+# invocation would be retried, but nobody repeats the test's call.
 ADAPTERS = "tiers"
 CONDITIONS = {"IfMatch", "IfNoneMatch", "ConditionExpression", "TransactItems"}
 READING = ContextVar("freedoms of the call that is served", default=None)
@@ -91,7 +92,8 @@ class Freedoms:
 
 
 class Changes:
-    """Remembers items as they were before their last change, for reads that need not see the change."""
+    """Keeps items as they were before their last change, for reads that are not consistent and so may not see
+    the change yet."""
 
     MOST = 4096
 
@@ -107,7 +109,8 @@ class Changes:
 
     @contextmanager
     def put_back(self, is_wanted):
-        """Undoes changes of the last moment for the duration of one read."""
+        """Undoes the most recent changes for the duration of one read. A change is recent for the `mostMs` of
+        the freedom `stale read`."""
         moment = time.monotonic() - FREEDOMS["stale read"]["mostMs"] / 1000
         replaced = []
         for (name, pk, sk), (at, before) in list(self.images.items()):
@@ -133,7 +136,8 @@ class Changes:
 
 
 def reads_old_items(read):
-    """Wraps a read of ministack's tables. A read that is not declared consistent may see items as they were before a recent change."""
+    """Wraps a read of ministack's tables, so that a read without ConsistentRead may see items as they were
+    before a recent change."""
 
     def call(data):
         freedoms = READING.get()
@@ -210,7 +214,8 @@ def uses_freedoms(app):
         status, headers, body = response
         if status == 200 and change is not None:
             body = change(body)
-        # Another server does what calls to Lambda ask for, after this response. So the response must not be lost.
+        # Never lose the response to a call to Lambda: the local host of functions waits for it before it
+        # carries out the call.
         share = "conditionalShare" if is_conditional else "share"
         is_lost = status < 300 and call.service != "lambda" and freedoms.takes("response lost", share)
         if is_lost and freedoms.random.random() < 0.5:
@@ -225,7 +230,7 @@ def uses_freedoms(app):
         await send({"type": "http.response.start", "status": status, "headers": kept + length})
         if is_cut and len(body) > 1:
             await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-            # This error makes the server cut the connection, since the response is not complete.
+            # Raise an error, so that the server cuts the connection of the incomplete response.
             raise ConnectionAbortedError("a response is cut, as a freedom of AWS")
         await send({"type": "http.response.body", "body": body})
 
@@ -248,7 +253,11 @@ async def response_of(app, scope, receive, body):
 
 
 def changed_call(freedoms, call, scope):
-    """Makes some calls smaller before the stand-in gets them. Returns a function that completes its response, or None."""
+    """Makes some calls smaller before the stand-in gets them.
+
+    Returns a function that adds the rest of the call to the response, such as records that are rejected; None
+    if nothing is to be added.
+    """
     given = call.input
     if call.operation == "PutRecords" and len(given["Records"]) > 1 and freedoms.takes("records refused"):
         return refused_records(freedoms, call)

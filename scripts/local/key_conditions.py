@@ -1,11 +1,13 @@
-"""Evaluates the key conditions of queries. ministack evaluates a condition for each item of a partition, and parses it anew each time."""
+"""Evaluates the key conditions of queries faster than ministack, which parses the condition again for each
+item of a partition."""
 
 import re
 from functools import lru_cache
 
 from ministack.services import dynamodb
 
-# The forms that this project uses, all on text keys. ministack evaluates any other.
+# The forms of conditions that this project uses, all on keys of type string. ministack itself evaluates any
+# other form.
 FORM = re.compile(
     r"pk = (?P<pk>:\w+)(?: AND (?:sk BETWEEN (?P<least>:\w+) AND (?P<most>:\w+)|begins_with\(sk, (?P<prefix>:\w+)\)|sk (?P<sign>[<>]) (?P<bound>:\w+)))?"
 )

@@ -1,4 +1,5 @@
-"""Checks calls against the limits that AWS documents outside of its models: aws-limits.json."""
+"""Checks calls against the limits in aws-limits.json. AWS documents these limits, but its service models do
+not contain them."""
 
 import json
 import re
@@ -13,7 +14,7 @@ LIMITS = {limit["name"]: limit for limit in json.loads((Path(__file__).parent / 
 
 
 class Broken(list):
-    """Names of broken limits, with a sentence for each."""
+    """The limits that a call breaks: the name of each, with a sentence for the error."""
 
     def check(self, name, count):
         limit = LIMITS[name]
@@ -22,7 +23,10 @@ class Broken(list):
 
 
 def broken_limits(call, shard_of):
-    """@param shard_of returns the stream and the shard that an iterator reads"""
+    """Returns the limits that a call breaks.
+
+    @param shard_of returns the stream and the shard that an iterator reads
+    """
     broken = Broken()
     given = call.input
     if call.service == "dynamodb":
@@ -87,7 +91,8 @@ def check_dynamodb(call, given, broken):
         reads = sum(one.get("Statement", "").lstrip().upper().startswith("SELECT") for one in statements)
         broken.check("dynamodb.statementsOfTwoKinds", int(0 < reads < len(statements)))
         for one in statements:
-            # The keys are parameters, too. The names in the statement itself add only a few bytes.
+            # All attributes of the item are parameters, its keys included. Only their names are in the
+            # statement; they are left out, since they add only a few bytes.
             values = {str(i): value for i, value in enumerate(one.get("Parameters", []))}
             broken.check("dynamodb.itemBytes", item_bytes(values))
             check_attributes(values, broken)
@@ -146,7 +151,7 @@ def check_repeated(keys, broken):
 
 
 def key_of(part):
-    """Returns a text for the key of a request or an item, or for a key itself."""
+    """Returns a key as text, given a key, an item, or a request that contains either."""
     item = part.get("Key") or part.get("Item") or part
     return json.dumps([item.get("pk"), item.get("sk")])
 
@@ -191,7 +196,7 @@ def check_kinesis(call, given, broken, shard_of):
         broken.check("kinesis.readsPerShardSecond", len(reads))
 
 
-# Sizes of parts, by upload and part number.
+# Sizes of the parts of uploads in bytes, by upload id and part number.
 parts_of_uploads = defaultdict(dict)
 
 
@@ -213,7 +218,7 @@ def check_s3(call, given, broken):
     elif call.operation == "CompleteMultipartUpload":
         numbers = [part.get("PartNumber") for part in given.get("MultipartUpload", {}).get("Parts", [])]
         broken.check("s3.partsInOrder", sum(a >= b for a, b in zip(numbers, numbers[1:])))
-        # Keep the sizes, because the response may be lost and the call repeated.
+        # Keep the sizes: if the response is lost, the call is repeated.
         sizes = parts_of_uploads.get(given["UploadId"], {})
         for number in numbers[:-1]:
             if number in sizes:

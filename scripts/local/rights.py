@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 REGION_AND_ACCOUNT = "us-east-1:000000000000"
 
-# Operations whose action has another name. All other actions have the name of their operation.
+# IAM actions of S3's operations whose action has another name than the operation.
 S3_ACTIONS = {
     "HeadObject": "GetObject",
     "HeadBucket": "ListBucket",
@@ -26,7 +26,11 @@ S3_ACTIONS = {
 
 
 def needs_of(call):
-    """Returns (action, ARN, partition keys, ARN of the function that a mapping invokes) for each part of a call. None: the call names none."""
+    """Returns the rights that a call needs: (action, ARN, partition keys, ARN of the function that a mapping
+    invokes) for each of its parts.
+
+    A field is None if the call does not name it.
+    """
     given = call.input
     if call.service == "dynamodb":
         return [
@@ -35,7 +39,7 @@ def needs_of(call):
         ]
     if call.service == "kinesis":
         name = given.get("StreamName")
-        # A call with an iterator does not name the stream, which only Kinesis knows.
+        # A call with a shard iterator names no stream. Only Kinesis knows the stream of an iterator.
         stream = given.get("StreamARN") or name and f"arn:aws:kinesis:{REGION_AND_ACCOUNT}:stream/{name}"
         return [(f"kinesis:{call.operation}", stream, None, None)]
     if call.service == "s3":
@@ -56,7 +60,8 @@ def function_arn(name_or_arn):
 
 
 def items_asked(action, data):
-    """Returns (action, table, partition keys) for each part of a call. The keys are None where a call names none."""
+    """Returns (action, table, partition keys) for each part of a call to DynamoDB. The keys are None for
+    operations that do not name whole keys, such as Query."""
     table = data.get("TableName")
     if action in ("GetItem", "UpdateItem", "DeleteItem"):
         return [(action, table, [data["Key"]["pk"]["S"]])]
@@ -97,7 +102,8 @@ class Rights:
         self.by_function = {}
 
     def refused(self, function, needs):
-        """Returns the first need that the function's policies do not cover; None if they cover all."""
+        """Returns the first of the needed rights that the function's policies do not grant; None if they
+        grant all."""
         changed = os.stat(self.file).st_mtime_ns
         if changed != self.read_at:
             with open(self.file) as file:

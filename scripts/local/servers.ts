@@ -105,7 +105,6 @@ export interface AwsOptions {
 /**
  * Runs the stand-in for Kinesis, DynamoDB and S3. It saves its state only on an orderly stop, so the stack
  * must end if the stand-in ends by itself; `onLost` is called then.
- *
  */
 export async function startAws(
   dataDir: string,

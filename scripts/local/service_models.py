@@ -1,4 +1,5 @@
-"""Reads a request to AWS by the service's own model, which botocore has, and says where the request differs from the model."""
+"""Parses requests to AWS by the services' own models, which botocore contains, and lists where a request
+differs from its model."""
 
 import base64
 import re
@@ -11,7 +12,8 @@ import json
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-# Another server implements Lambda's API. With this header, it asks the stand-in whether a call is allowed. The response is 204 or a refusal.
+# Lambda's API is implemented by the local host of functions. With this header, the host asks the stand-in
+# whether AWS would allow a call. The response is 204, or the error with which AWS would refuse the call.
 ONLY_CHECK = "x-contract-only"
 
 SERVICES = ("dynamodb", "kinesis", "s3", "sns", "lambda")
@@ -24,7 +26,8 @@ def model_of(service):
 
 
 class Call:
-    """One request. `input` has the members of the operation's input as JSON has them: binary is base64 text."""
+    """One request. `input` has the members of the operation's input in their JSON form, in which binary
+    values are base64."""
 
     def __init__(self, service, operation, given, function=None, body=b""):
         self.service = service
@@ -40,7 +43,7 @@ class Call:
 
 
 def read_call(method, path, query_string, headers, body):
-    """Returns the call of a request; None if the request is not to a service of SERVICES."""
+    """Parses an HTTP request as a call; None if the request is not to one of SERVICES."""
     function = headers.get("x-amz-security-token")
     target = headers.get("x-amz-target", "")
     if target:
@@ -62,12 +65,14 @@ def sns_call(body, function):
     fields = dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
     operation = fields.pop("Action", "")
     fields.pop("Version", None)
-    # No call of this project has a list, which would have keys such as `Tags.member.1.Key`.
+    # Lists are not parsed, since no call of this project has one. Their keys would be such as
+    # `Tags.member.1.Key`.
     return Call("sns", operation, with_maps(fields), function, body)
 
 
 def with_maps(fields):
-    """Returns a form's fields. A map has keys such as `Attributes.entry.1.key` and `MessageAttributes.entry.1.Value.DataType`."""
+    """Parses a form's fields, joining the fields of a map: `Attributes.entry.1.key`,
+    `MessageAttributes.entry.1.Value.DataType`."""
     given, entries = {}, {}
     for key, text in fields.items():
         name, _, rest = key.partition(".entry.")
@@ -87,7 +92,8 @@ def with_maps(fields):
 
 @lru_cache(maxsize=None)
 def routes_of(service):
-    """Returns (method, pattern of the path, static query, required query members, operation) for each operation, the most specific first."""
+    """Returns (method, pattern of the path, fixed query, required query members, operation) for each
+    operation, the most specific first."""
     found = []
     model = model_of(service)
     for name in model.operation_names:
@@ -119,7 +125,7 @@ def rest_call(service, method, path, query_string, headers, body, function):
             continue
         if any(query.get(key) != value for key, value in static.items()) or any(key not in query for key in asked):
             continue
-        # A copy names its source in a header.
+        # Without the header that names its source, the request is not a copy.
         if told is None and "Copy" in name and "x-amz-copy-source" not in headers:
             continue
         given = {key: unquote(value) for key, value in match.groupdict().items()}
@@ -157,7 +163,8 @@ def read_payload(shape, body):
     return body.decode("utf-8")
 
 
-# Stands for a payload that the model does not limit.
+# Placeholder for a payload of a kilobyte or more. The model does not limit payloads, so nothing checks its
+# content.
 OPAQUE = ""
 
 
@@ -193,7 +200,8 @@ def typed(shape, text):
 
 
 def differences(call):
-    """Returns sentences that say where a call's input differs from its operation's model; none if it does not."""
+    """Describes each difference of a call's input from its operation's model; an empty list if there is
+    none."""
     model = model_of(call.service)
     if call.operation not in model.operation_names:
         return [f"{call.service} has no operation {call.operation}"]
@@ -266,7 +274,7 @@ def size_of(kind, value):
 
 
 def blob_bytes(text):
-    """Returns the number of bytes that a base64 text stands for."""
+    """Returns the number of bytes that a base64 text encodes."""
     return len(text) * 3 // 4 - text[-2:].count("=")
 
 

@@ -35,7 +35,7 @@ const CONTEXT = {
   'aws:cdk:disable-creation-stack-traces': true,
 };
 
-/** Number of cached folders that are never removed: about 13 MB each. */
+/** Number of the last used cached folders, which are never removed. Each takes about 13 MB. */
 const KEPT_FOLDERS = 20;
 /** Maximum time between two touches of a folder by a process that uses it, in ms. */
 const TOUCH_MS = 3_600_000;
