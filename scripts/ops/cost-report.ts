@@ -21,8 +21,9 @@ import {
 import { table } from './table';
 
 /**
- * Factors by which further loads of the report exceed the given load. Larger requests make a sample cheaper, and more
- * series share the fixed costs.
+ * The report also has the costs of larger loads, in which a sample is cheaper: larger requests cost less for
+ * each sample, and more series share the fixed costs. These are the factors by which requests and series
+ * grow.
  */
 const LARGER = { requests: 4, series: 10 };
 /** Number of requests per second that AWS admits for each unit of concurrency of a function with a URL. */
@@ -138,7 +139,7 @@ export function costReport(options: LoadOptions) {
     /** Costs if each host posts its own samples at every interval. */
     byHost: billOf(deployed, byHost),
     others: OTHERS,
-    /** Costs of the further loads, which come closer to $6 per billion samples. */
+    /** Costs of the larger loads. They show how the price comes closer to $6 per billion samples. */
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
       otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),

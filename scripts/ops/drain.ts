@@ -12,8 +12,8 @@ export interface DrainResult {
 }
 
 /**
- * Number of consecutive slices without progress after which the command fails. In the meantime, leases of other
- * flushers expire.
+ * Number of consecutive slices without progress after which the command fails. By then, the leases of
+ * flushers that have ended have expired, so they cannot be the reason.
  */
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;

@@ -1,7 +1,9 @@
 import { encodeWriteRequest } from '../../shared/protocol/prometheus/write-request';
 import type { ImportSample } from './import-mapping';
 
-/** Maximum number of samples in one invocation. Each sample may need its own row, and post allows 32,768 rows. */
+/**
+ * Maximum number of samples in one invocation. Each may need its own row, and a request may have 32,768 rows.
+ */
 const MAX_SAMPLES = 30_000;
 /** Maximum body size of one invocation, in bytes. Lambda accepts 6 MB of JSON, in which the body is base64. */
 const MAX_BYTES = 3_500_000;

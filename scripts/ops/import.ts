@@ -48,7 +48,9 @@ export interface ImportTotals {
 
 /** Progress of an import, stored next to the imported file. */
 interface Checkpoint {
-  /** Hash of the file's size and time, and of the options that affect what is sent. */
+  /**
+   * Hash of the file's size and modification time, and of the options that determine which samples are sent.
+   */
   readonly of: string;
   readonly rows: number;
   readonly isDone: boolean;

@@ -15,8 +15,9 @@ const LOOK_MS = 15_000;
 const RESTORE_MS = 2 * 3_600_000;
 
 /**
- * Restores a table to a new name, looks for an item in it, and deletes it. It first deletes the table that an
- * interrupted run may have left under the new name.
+ * Tests the backup of a table: restores it under a new name, looks for an item in the restored table, and
+ * deletes the restored table. Before that, deletes the table that an interrupted run may have left under the
+ * new name.
  *
  * @returns seconds of the restore; undefined if the table has no point-in-time recovery
  * @throws {OperatorError} also when the restored table is empty

@@ -68,7 +68,7 @@ export function scaleCommand(): Command {
     });
 }
 
-/** Changes the number of shards. If Ctrl-C ends the command, it says how far the change was. */
+/** Changes the number of shards. If Ctrl-C ends the command, it prints how far the change had come. */
 export function scaleInterruptibly(
   functions: Pick<Functions, 'invoke'>,
   resharding: Resharding,

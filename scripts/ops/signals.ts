@@ -1,9 +1,9 @@
-/** Exit codes of a command that a signal has ended, as is customary in shells. */
+/** Exit codes of a command that was ended by a signal, as is customary in shells. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Does work that Ctrl-C may end. Then does `onStop`, and ends the process with the exit code of the signal. The signal is
- * handled from the call on, until the work has ended.
+ * Runs `work`. If SIGINT (Ctrl-C) or SIGTERM arrives before the work has ended, runs `onStop`, and ends the
+ * process with the exit code of the signal.
  */
 export async function interruptible<T>(
   onStop: () => void | Promise<void>,
@@ -26,10 +26,10 @@ export async function interruptible<T>(
 }
 
 /**
- * Does work that a function of the stack does slice by slice. If Ctrl-C ends the command, it says how far the work was
- * and how to go on.
+ * Runs work that a function of the stack does slice by slice. If Ctrl-C ends the command, it prints the last
+ * line of progress, and how to go on.
  *
- * @param goOn sentences that follow the last line of progress
+ * @param goOn sentences that say how to go on
  */
 export function interruptibleSlices<T>(
   goOn: string,

@@ -71,7 +71,10 @@ const LOOK_MS = 5_000;
 const FAILOVER_MS = 20 * 60_000;
 /** Maximum time until a value is in CloudWatch, in ms. */
 const METRICS_MS = 10 * 60_000;
-/** A metric has values if it had one within this time before the test, in ms. Some functions run only once an hour. */
+/**
+ * A metric counts as having values if it had a value within this time before the test, in ms. Some functions
+ * run only once an hour.
+ */
 const RECENT_MS = 3 * 3_600_000;
 const MAX_NAMED = 5;
 

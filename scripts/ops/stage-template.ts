@@ -77,8 +77,8 @@ export function stageFor({ series, intervalMs }: Load, stage: string, set: Conte
 }
 
 /**
- * Returns a stage with as many stream and cache shards as a load needs, planned half full. The operator's own
- * settings are kept.
+ * Returns a stage with as many shards of the stream and of the cache as a load needs, if each is half full.
+ * The operator's own settings are kept.
  *
  * @throws {InvalidSettingError | UnknownCostError}
  */
