@@ -33,7 +33,7 @@ export interface BillOptions {
   readonly report: (line: string) => void;
 }
 
-/** Amount of data that each store holds for the sample at the end of a month. */
+/** Amount of data that each store holds at the end of a month, for the simulated share of the load. */
 interface Sizes {
   /** Memory that the samples take, without the bytes of an empty server. */
   readonly memoryBytes: number;
@@ -97,7 +97,8 @@ const ABSENT: readonly FunctionName[] = ['canary', 'evaluator'];
 const TAKEN = ['window', 'warmTtl', 'retention', 'archiveAfter'] as const;
 
 /**
- * Runs a sample of a load for months, counts its billed units, and compares them with the forecast for the same load.
+ * Simulates a small share of a load for months, counts the units that AWS would bill, and compares them with
+ * the forecast for the same load.
  */
 export async function simulateBill(options: BillOptions): Promise<Bill> {
   const measured = readUnits({});
@@ -133,7 +134,12 @@ export async function simulateBill(options: BillOptions): Promise<Bill> {
   }
 }
 
-/** @throws {Problem} when the sample does not fill requests of complete hosts */
+/**
+ * Returns the number of hosts in the simulated share of the load.
+ *
+ * @throws {Problem} when these hosts do not fill whole requests, or the interval of the load cannot be
+ *   simulated
+ */
 function hostsOf({ load: { series, intervalMs }, sample, batch }: BillOptions, metrics: number): number {
   const simulated = Math.round(series * sample * 1e6) / 1e6;
   if (batch % metrics !== 0)
@@ -149,7 +155,7 @@ function hostsOf({ load: { series, intervalMs }, sample, batch }: BillOptions, m
   return simulated / metrics;
 }
 
-/** Posts and reads the sample. */
+/** Posts and reads the simulated share of the load. */
 class Run {
   readonly months: MonthOfBill[] = [];
   private readonly data = makeAgentData();
@@ -206,7 +212,7 @@ class Run {
     await Promise.all(reading);
   }
 
-  /** Returns {@link Meter.recordsShare} of this sample's hosts. */
+  /** Returns {@link Meter.recordsShare} for the simulated hosts. */
   private recordsShareOf({ id: tenantId, hosts }: Tenant): number {
     const { partitions, options, data } = this;
     const requests = this.requestsOf(hosts).map(
@@ -263,8 +269,8 @@ class Run {
   }
 
   /**
-   * Counts what table and bucket hold in the middle of each part of a day. At the end of a day, they hold more than on
-   * average.
+   * Counts the storage in use at several moments of a day: in the middle of each of its parts. A count at the
+   * end of the day would be too high, since table and bucket hold more then than on average.
    */
   private async weighStores(): Promise<void> {
     const { stage, world } = this;
@@ -306,8 +312,8 @@ class Run {
 }
 
 /**
- * Returns a host's value for a minute. Through `values`, they differ between hosts and between rounds, because rollups
- * of a month would compress too well if all weeks were the same.
+ * Returns a host's value for a minute. The values repeat, but each host and each round begins at another
+ * place in `values`: if all weeks had the same values, rollups of a month would compress too well.
  */
 function valueAt(values: readonly number[], minute: number, host: number): number {
   const round = Math.floor(minute / values.length);

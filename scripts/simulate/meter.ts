@@ -39,9 +39,10 @@ interface MeterOptions {
 }
 
 /**
- * Counts what AWS would bill for the full load, while a sample of it is simulated. A unit that grows with the number of
- * series counts 1 / sample times. A unit that depends only on tenants, partitions and time counts once. A unit that a
- * function uses at each tick of its schedule counts as often as the deployed function is invoked.
+ * Counts what AWS would bill for the full load, while only a share of it (`sample`) is simulated. A unit that
+ * grows with the number of series counts 1 / `sample` times. A unit that depends only on tenants, partitions
+ * and time counts once. A unit that a function uses at each tick of its schedule counts as often as the
+ * deployed function is invoked.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/capacity-mode.html
  */
@@ -49,8 +50,8 @@ export class Meter {
   /** The function whose call the models are answering. */
   caller: FunctionName | undefined;
   /**
-   * Ratio of the number of records per request at the full load to that of the sample. The ratio is needed because a
-   * sample has so few hosts that the number of partitions of a request is a matter of chance.
+   * Ratio of two numbers of records per request: at the full load, and in the simulation. The ratio is needed
+   * because the simulation has so few hosts that the number of partitions of a request is a matter of chance.
    */
   recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};

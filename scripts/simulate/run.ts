@@ -15,9 +15,9 @@ import { startWorld, type World } from './world';
 export interface SimulationOptions {
   readonly seed: number;
   readonly days: number;
-  /** Hosts of the first tenant. */
+  /** Number of hosts of the first tenant. */
   readonly hosts: number;
-  /** Series of each host, a sample a minute each. */
+  /** Number of series of each host. Each series has a sample each minute. */
   readonly series: number;
   /** Minutes between two posts of an agent. */
   readonly every: number;
@@ -42,7 +42,7 @@ export interface SimulationResult {
   readonly parquetSamples: number;
   /** Descriptions of errors. The simulation ends on the day of the first one. */
   readonly flaws: readonly string[];
-  /** Days until it ended. */
+  /** Number of days until the simulation ended. */
   readonly ended: number;
   readonly errors: readonly string[];
   /** SHA-256 of the trace. */

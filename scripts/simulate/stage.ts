@@ -183,7 +183,11 @@ export class Stage {
     }
   }
 
-  /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
+  /**
+   * Repeats a request until it succeeds.
+   *
+   * @returns the body of the response; undefined for 404, and if the tenant was deleted in the meantime
+   */
   async insist<Body>(tenant: Tenant, method: string, path: string, sent?: object): Promise<Body | undefined> {
     const sinceMs = this.nowMs;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
