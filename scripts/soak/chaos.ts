@@ -104,7 +104,7 @@ const STARTS: Record<FaultKind, Start> = {
     let hits = faults.kill(victim);
     return {
       hits: () => {
-        // No process was running before.
+        // If the function had no process at the start of the fault, kill the process that runs now.
         hits ||= faults.kill(victim);
         return hits;
       },
