@@ -17,7 +17,7 @@ import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 /** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
   readonly nowMs: number;
-  /** The rollups that the read could use; undefined if there are none. */
+  /** The kind of rollups that may replace samples; undefined if the read needs samples. */
   readonly grains: RollupFacts['grains'] | undefined;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
@@ -32,8 +32,8 @@ export interface Requests {
   /** Read the manifest's entries of these days. */
   readonly manifest?: readonly DayPlan[];
   /**
-   * Read the warm table's items of these days. `listed` are the days' manifest entries, if the manifest was
-   * read after memory.
+   * Read the warm table's items of these days. `listed` has the days' manifest entries. It is undefined in
+   * the first round, which asks the manifest at the same time.
    */
   readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
   /** Read the source's entries in the archive's directory, which locate its samples. */
@@ -66,10 +66,9 @@ export interface Round {
 }
 
 /**
- * Selects the days whose samples may be beyond memory: those that have a window in the range which may have left
- * memory.
+ * Selects the days on which at least one window of the range may have left memory.
  *
- * @param left what has left memory, for each partition, from the read of memory
+ * @param left the windows that have left memory, for each partition, according to the read of memory
  */
 export function daysBeyondHot(days: readonly DayPlan[], left: readonly PartitionLeft[]): DayPlan[] {
   return days.filter((plan) => {
@@ -86,14 +85,15 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 /**
  * Plans a read's first round.
  *
- * If the days are recent, it asks the manifest and the warm table in parallel. That is correct: if a purge removes
- * items before the warm table answers, the manifest named their object before this read began. For the same reason, a
- * day's object and its warm items may be read in any order. If any day is older, the first round asks the manifest and
- * the directory, both of which the read probably needs.
+ * If all days are recent, the first round asks the manifest and the warm table in parallel. No samples are
+ * missed: a purge removes warm items long after the manifest names the object that replaces them
+ * (`purgeAfterMs`). So if a purge removes items during this read, the manifest named their object before the
+ * read began. For the same reason, a day's object and its warm items may be read in any order. If any day is
+ * older, the first round asks the manifest and the directory, both of which the read probably needs.
  *
- * The second round asks the warm table for the other open days. A day that is not open needs no warm items. A flush
- * announces the day as open before it trims memory, so the object of a day that is not open has everything that has
- * left memory.
+ * The second round asks the warm table for the other open days. A day that is not open needs no warm items. A
+ * flush announces the day as open before it trims memory, so the object of a day that is not open has
+ * everything that has left memory.
  */
 export function planRounds(facts: BeyondFacts): Round {
   const { days, nowMs, isSeen } = facts;
@@ -157,7 +157,7 @@ function planArchive(
   };
 }
 
-/** Plans reading the remaining samples. Reads the directory first, if it has not been read yet. */
+/** Plans the rounds that read the remaining samples. If the directory is still to be read, it comes first. */
 function planSamples(days: readonly ColdDay[], directory: Responses['directory']): Round | undefined {
   if (days.length === 0) return undefined;
   if (directory !== undefined) return { requests: readOf(days, directory) };
@@ -173,8 +173,9 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   const { day, archived } = entry;
   if (archived === undefined) return [];
   const parts = partsOf(archived, facts.groups);
-  // If the source was split into another number of groups on this day, a series may have samples for the same time in
-  // two groups, and so in two parts.
+  // Whether samples from `minMs` to `maxMs` may come from several places, so that their versions must be
+  // compared. Two parts are contested too: if the source was split into another number of groups on this day,
+  // a series may have samples for the same time in two groups, and so in two parts.
   const isContested = (minMs: number, maxMs: number) =>
     parts.length > 1 ||
     isOpen(entry) ||

@@ -12,7 +12,7 @@ import { readSeries } from './read-series';
 const PARALLEL = 4;
 
 /**
- * Counts the samples that a read of a source's metrics returns in a range, by metric.
+ * Counts, for each metric of a source, the samples that a read of the range returns.
  *
  * @param isCounted selects metrics by name
  * @returns counts, sorted by name

@@ -11,9 +11,10 @@ const MAX_EXTENTS = 24;
 const SMALLEST_GAP = 1 / 500;
 
 /**
- * Merges the extents of places. First joins extents that touch or overlap. Then closes the smallest gaps until at most
- * `most` extents are left.
+ * Merges the extents of places. First joins extents that overlap or have a gap too small for a chart. Then
+ * closes the smallest gaps until at most `most` extents are left.
  *
+ * @param wholeMs length of the whole range
  * @returns ascending, disjoint extents
  */
 export function mergeExtents(places: readonly Extent[], wholeMs: number, most = MAX_EXTENTS): Extent[] {
@@ -25,7 +26,7 @@ export function mergeExtents(places: readonly Extent[], wholeMs: number, most = 
   return closeGaps(extents, closedMs);
 }
 
-/** Merges extents. @param gapMs largest gap between extents that are merged */
+/** Merges extents whose gap is at most `gapMs`. */
 function closeGaps(sorted: readonly Extent[], gapMs: number): Extent[] {
   const extents: Extent[] = [];
   for (const { firstMs, lastMs } of sorted) {

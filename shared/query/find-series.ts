@@ -82,7 +82,7 @@ export interface IndexView {
   /** By layout number: 1 if the layout may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
-  /** Called with the number of steps that matching a text takes. It may throw to stop the matching. */
+  /** Called before each test of a text, with the maximum number of its steps. May throw to stop matching. */
   readonly spend?: Spend;
 }
 

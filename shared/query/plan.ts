@@ -7,9 +7,9 @@ import type { RequestedGrains } from '../promql/store';
 /** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {
   readonly day: Day;
-  /** The partition that the read's home has on this day. */
+  /** The partition that holds the source or pool on this day. */
   readonly ref: PartitionRef;
-  /** Half-open range of the starts of the windows that may have samples of the read's range. */
+  /** Half-open range of window starts. Only windows that start in it may have samples of the read's range. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
 }

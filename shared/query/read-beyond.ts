@@ -41,7 +41,7 @@ const CLOCK_SKEW_MS = 30_000;
  *
  * @param days at least one
  * @param fromHot the blocks that were read from memory
- * @param counted these blocks, less samples that are outside the range or deleted
+ * @param counted the same blocks without samples that are deleted or outside the range
  */
 export async function readBeyond(
   read: ReadContext,
@@ -60,8 +60,8 @@ export async function readBeyond(
 }
 
 /**
- * Tells the budget of each query that shares the read how many samples the read will return at least. If the number
- * exceeds a query's budget, that query stops; the others continue.
+ * Tells each query that shares the read the minimum number of samples that the read will return. A query
+ * whose budget is exceeded stops; the others continue.
  *
  * @throws {SelectLimitError} when the number exceeds every budget
  */

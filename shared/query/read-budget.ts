@@ -5,7 +5,7 @@ import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 import type { Reading } from './read';
 
-/** Number of steps of matching between two looks at the clock. So many steps take a few ms. */
+/** Number of matching steps after which the clock is checked. One million steps take a few ms. */
 const STEPS_A_CHECK = 1_000_000;
 
 /**

@@ -50,7 +50,7 @@ export interface SourceRead extends Whereabouts {
   readonly deletions: readonly VersionedDeletion[];
   /** Bounds how many reads go beyond memory at the same time. */
   readonly beyondHot: Limiter;
-  /** Rollups from which days may come as points. */
+  /** Rollups that may replace the samples of whole days by points. */
   readonly grains?: RequestedGrains | undefined;
   /** Where to report the expected number of samples: one counter for each request that this read answers. */
   readonly expected: readonly ExpectedSamples[];

@@ -22,7 +22,10 @@ import {
 } from './read-context';
 import type { Points } from './rolled-points';
 
-/** A place in a tier with samples of the wanted series. */
+/**
+ * A place that was read in a tier: a key in memory, an item in the warm table, or a range of bytes in the
+ * archive.
+ */
 export interface TierPlace extends Omit<LocatedBlock, 'block'> {
   readonly tier: Tier;
   /** Number of samples read from this tier that are wanted, in the range, and not deleted. */
@@ -99,7 +102,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
-  // Nearly every partition has a mark that names its present primary and has no `loss`, so that nothing is missing.
+  // Look up losses only for the few partitions whose mark does not name the present primary, or has a `loss`.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
@@ -134,7 +137,7 @@ function withPlaces(reading: TierReading, more: readonly TierPlace[]): TierReadi
  * Returns the time since which samples of the range may be missing from memory; undefined when none are
  * missing.
  *
- * @param doubtful marks that name another primary or a loss
+ * @param doubtful marks that do not name the present primary, or have a `loss`
  */
 async function missingSince(
   { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
@@ -195,8 +198,9 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Joins the reports of readings, without their samples. Concurrent reads run their rounds at the same time, and a
- * tier's duration is that of the slowest reading.
+ * Joins the reports of concurrent readings, without their samples. Adds up the samples and places of each
+ * tier. Takes the longest duration of each tier and the largest number of rounds, because the readings ran at
+ * the same time.
  */
 export function joinReports(readings: readonly Reading[]): Omit<Reading, 'block' | 'points'> {
   const join = (tier: Tier): TierReading => {

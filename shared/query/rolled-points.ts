@@ -86,7 +86,7 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
 /** The uses that need the first sample of each range. Their points include it. */
 const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
-/** Returns the starts of the days that must be read as samples, because a grain of a series gives no exact point. */
+/** Returns the starts of the days to read as samples, because some grain cannot give an exact point. */
 function unprovenDays(
   objects: readonly RolledObject[],
   { use, edges, grainMs }: RequestedGrains,
@@ -123,9 +123,9 @@ function unprovenDays(
 }
 
 /**
- * Kinds of points. The name of a kind says which sample of the grain gives the point its time. A sample at the very
- * start of a grain gets a point of its own. The grain's other samples are its rest, which gets other points. If no
- * sample is at the start, the rest is the whole grain.
+ * Kinds of points. The name of a kind says which sample of the grain gives the point its time. A sample at
+ * the very start of a grain gets a point of its own. The grain's other samples are its rest, and get one or
+ * two points. If no sample is at the start, the rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
@@ -141,9 +141,11 @@ interface PointPlan {
   readonly grains: Uint32Array;
   /** See {@link START}. */
   readonly kinds: Uint8Array;
-  /** Number of samples in the grains. `firstMs` and `lastMs` are the starts of the first and last grains. */
+  /** Number of samples in the grains. */
   readonly samples: number;
+  /** Start of the first grain, ms. */
   readonly firstMs: number;
+  /** Start of the last grain, ms. */
   readonly lastMs: number;
 }
 
@@ -296,8 +298,8 @@ function secondOf({ first, toRest }: Columns, grain: number): number {
 }
 
 /**
- * Returns the sum of the resets after the first sample of a grain's rest. A reset is the value before a fall of a
- * counter.
+ * Returns the sum of a counter's resets after the first sample of a grain's rest. A reset is the counter's
+ * value just before it fell.
  */
 function restResets(columns: Columns, grain: number, hasStart: boolean): number {
   const resets = columns.resets?.[grain] ?? 0;

@@ -14,7 +14,7 @@ import type { RequestedGrains } from '../promql/store';
 export interface RollupFacts {
   readonly grains: Pick<RequestedGrains, 'grainMs' | 'edges'>;
   readonly range: TimeRange;
-  /** The days in the manifest, ascending. */
+  /** The manifest's entries of the days to read, ascending. */
   readonly entries: readonly ManifestDay[];
   /** The source's rollups, by span name. */
   readonly listed: ReadonlyMap<string, RolledSource>;
@@ -40,9 +40,11 @@ export interface RollupPlan extends RequestedRollup {
  * - The manifest names exactly the archived state from which the rollup was made, and the day is not open.
  * - No other tier may have samples of the day.
  * - All deletions of the series that overlap the day have been applied to the rollup.
- * - The part of the day that the read wants begins and ends at edges of grains. With exact ranges, `(start, end]`, it
- *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range before.
- * - No wanted series is in two groups because the source was split into another number of groups on that day.
+ * - The part of the day that the read wants begins and ends at edges of grains. With exact ranges,
+ *   `(start, end]`, it may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range
+ *   before.
+ * - The source was not split into another number of groups on that day. On such a day, a series may be in two
+ *   groups.
  * - The rollup excludes none of the groups that may have the series.
  *
  * The read takes all other days from samples.
@@ -95,7 +97,8 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 }
 
 /**
- * Tells whether a rollup stands for exactly the samples of a day from `fromMs` to `toMs`, the part that the read wants.
+ * Tells whether a rollup can replace the samples of a day from `fromMs` to `toMs`, the part that the read
+ * wants, without changing the result.
  */
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 

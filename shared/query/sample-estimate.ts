@@ -8,9 +8,10 @@ import type { Selection } from '../model/selection';
 import type { Requests } from './beyond-hot';
 
 /**
- * Counts the samples that a round will read from the archive. The count needs no request, because the archive's
- * directory lists the times of each series. Days that the directory does not list, and layouts that are
- * not known yet, count as 0. A grain of a rollup counts as one sample, even if the series has no sample in the grain.
+ * Estimates how many samples a round will read from the archive. That needs no request, because the archive's
+ * directory lists the times of each series. Days that the directory does not list, and layouts that are not
+ * known yet, count as 0. A grain of a rollup counts as one sample, even if the series has no sample in the
+ * grain.
  *
  * @param grainMs length of the rollups' grains
  */

@@ -10,14 +10,14 @@ const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface CachedDeletions {
-  /** Number of deletions of the source in the list of changes, before the cached deletions were read. */
+  /** The source's number of deletions in the list of changes, which was read before the deletions. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
 /**
- * Reads the deletions of many sources. The list of changes names the few sources that have any. The deletions of a
- * source are cached until the list counts another put.
+ * Reads the deletions of many sources. The list of changes names the few sources that have any. A source's
+ * deletions are cached until the list shows that another deletion was put.
  */
 export class SourceDeletions {
   private readonly cache = new Cache<CachedDeletions>(

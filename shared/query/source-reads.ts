@@ -39,7 +39,7 @@ export interface ReadOptions {
    * IncompleteReadError} is thrown.
    */
   readonly allowsMissing?: boolean | undefined;
-  /** Rollups from which days may come as points. */
+  /** Rollups that may replace the samples of whole days by points. */
   readonly grains?: RequestedGrains | undefined;
   readonly budget: ReadBudget;
   /** The selector that found the series, for errors. */

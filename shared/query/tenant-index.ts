@@ -17,7 +17,7 @@ import { mapLimited } from '../platform/concurrency';
 import { SelectLimitError } from './find-series';
 import { clampRange } from './plan';
 
-/** Memory for all indexes together. */
+/** Memory for all indexes together, in bytes. One index may take all of it. */
 const MAX_BYTES = CACHES.indexes.bytes;
 /**
  * Maximum number of layouts that are read at the same time to find out their shapes. A shape is the set of columns that
@@ -30,17 +30,17 @@ const PARALLEL = 32;
  */
 const PERIODS_AT_ONCE = 8;
 /**
- * After this time, a period is read again, ms. For a past period it is {@link PAST_FRESH_MS}, because only late samples
- * change a past period.
+ * Age at which the copy of a present period is read again, ms. For past periods it is {@link PAST_FRESH_MS},
+ * because only late samples change them.
  */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
 /**
- * Minimum time between two reads of a period for each of its entries, ms. A period of 10,000 sources is read every ten
- * seconds at most.
+ * Minimum age at which a copy is read again, in ms per entry of the period. So a period with 10,000 entries
+ * is read every ten seconds at most.
  */
 const FRESH_MS_PER_ENTRY = 1;
-/** Age up to which a period counts as unchanged if the list of changes shows no change, ms. */
+/** Age at which a copy is read again even though the list of changes shows no change, ms. */
 const UNCHANGED_MS = 300_000;
 
 interface PeriodLayouts {
@@ -88,8 +88,8 @@ export class TenantIndexes {
    * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in
    * the range, and `firstMs` is a lower bound of their times. `version` stays the same while nothing changes.
    *
-   * @param changes the index's current change token (change-list.ts); undefined if it was not read. A period that this
-   *   instance has never read is read concurrently
+   * @param changes the index's current change token (change-list.ts); undefined if it was not read. Periods
+   *   that this instance has never read are read without waiting for the token
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(

@@ -19,7 +19,7 @@ export interface HomeGroups {
   readonly picks?: Selection['picks'];
 }
 
-/** Where and from which time on the store may have samples of a source's wanted series. */
+/** Where the tiers may have samples of a source's wanted series, and from which time on. */
 export interface Whereabouts {
   /** The homes of the source: at least one, nearly always exactly one. */
   readonly homes: readonly HomeGroups[];
