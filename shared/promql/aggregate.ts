@@ -279,7 +279,7 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
         const key = labelsKey(named);
         group = rows.get(key);
         if (group === undefined) {
-          // One series may have another value at each step, and so make as many series as it has steps.
+          // A series may have a different value at each step, and then makes as many series as steps.
           budget.hold(steps);
           group = { labels: named, counts: new Float64Array(steps) };
           rows.set(key, group);

@@ -25,7 +25,7 @@ export const FLOAT_FUNCTIONS: Readonly<Record<string, (value: number) => number>
   deg: (value) => (value * 180) / Math.PI,
 };
 
-/** By the name of a PromQL function: returns a part of a UTC time, given as Unix time in seconds. */
+/** Functions that return a part of a UTC date or time, by name. They take Unix time in seconds. */
 export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number>> = {
   minute: (seconds) => Math.floor(modulo(whole(seconds), 3600) / 60),
   hour: (seconds) => Math.floor(modulo(whole(seconds), 86_400) / 3600),

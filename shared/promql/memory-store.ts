@@ -12,7 +12,8 @@ interface Column {
   length: number;
   timestamps: Float64Array;
   /**
-   * A view of `bits`. Values are copied as bits, because a NaN may change when it passes through a number.
+   * A view of `bits`. Values are copied as bits, because JavaScript may change the bits of a NaN that is read
+   * as a number.
    */
   values: Float64Array;
   bits: BigUint64Array;

@@ -187,8 +187,8 @@ function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budg
 }
 
 /**
- * @throws {PromqlError} when a match group has two elements on the "one" side, even if the other side has
- *   none
+ * @throws {PromqlError} when a match group has two elements on the "one" side at a step, even if the group
+ *   has none on the other side. Steps at which the other side is empty are not checked
  */
 function requireUnique(
   { matching }: Binary,

@@ -51,7 +51,7 @@ function overlay(below: SampleColumns, above: SampleColumns): SampleColumns {
   };
 }
 
-/** Views values as bits, because a NaN may change when it passes through a number. */
+/** Views values as bits. JavaScript may change the bits of a NaN that is read as a number. */
 export function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
   return new BigUint64Array(buffer, byteOffset, length);
 }

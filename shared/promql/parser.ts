@@ -172,7 +172,7 @@ class Parser {
     return result;
   }
 
-  /** Parses operators that bind at least as tightly as `least`. */
+  /** Parses an expression whose operators have at least the precedence `least`. */
   private expression(least: number): Expr {
     return this.nested(() => {
       let left = this.unary();

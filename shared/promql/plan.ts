@@ -35,9 +35,10 @@ export interface AllowedRollups {
   readonly leastRangeMs: number;
 }
 
-/** The time to which a selector or subquery refers at each step, before its range is subtracted. */
+/** The time to which a selector or subquery refers at each step. If it has a range, the range ends there. */
 export interface Reference {
   readonly of: (evalMs: number) => number;
+  /** Whether the time is the same at every step, because of the modifier `@`. */
   readonly isFixed: boolean;
 }
 
@@ -83,9 +84,9 @@ export interface PlannedSelect {
 }
 
 /**
- * Returns the samples that each selector of an expression needs.
+ * Plans what each selector of an expression reads.
  *
- * @param func the function to which the expression is an argument
+ * @param func name of the function that has the expression as an argument; undefined if there is none
  */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];

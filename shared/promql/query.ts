@@ -169,8 +169,8 @@ async function evaluate(
 
 interface PartOptions {
   /**
-   * Whether the evaluation may fail before it reads samples, because the vectors of all steps may not fit in memory.
-   * The caller then tries fewer steps.
+   * Whether to fail before samples are read if the vectors of the steps may not fit in memory. The caller
+   * then tries fewer steps.
    */
   readonly isDivisible?: boolean;
   /** Whether the query has further steps, which are evaluated in other parts. */
@@ -178,7 +178,8 @@ interface PartOptions {
 }
 
 /**
- * Evaluates some of the steps, or all of them. Reads samples instead of rollups if a sum of rollups is not precise.
+ * Evaluates some of the steps, or all of them. If a sum of rollups is not precise enough, evaluates them
+ * again, over samples.
  *
  * @throws {TooManyValuesError}
  * @throws {IndivisibleError} if these are not all steps, and the result depends on the others
@@ -380,9 +381,7 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  /**
-   * Number of steps at which the selectors are evaluated, which is the number of values that they make of each series.
-   */
+  /** Number of values that the selectors make of each series: one for each step of each selector. */
   steps: number;
   readonly grains?: RequestedGrains | undefined;
   readonly why: string;

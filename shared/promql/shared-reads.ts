@@ -22,8 +22,8 @@ export class SharedReads implements SampleStore {
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
-   * @param aheadMs how far beyond the requested end a selection is read that was not expected, in ms. A caller that
-   *   steps forward in time then reads each selection only once. @default 0
+   * @param aheadMs how far beyond its requested end a selection is read if it was not expected, in ms. A
+   *   caller that steps forward in time then reads each selection only once. @default 0
    */
   constructor(
     private readonly store: () => SampleStore,

@@ -7,8 +7,8 @@ export interface SampleColumns {
   /** Unix time in ms, strictly ascending. */
   readonly timestamps: Float64Array;
   /**
-   * One value for each timestamp. A stale marker is identified by its bits ({@link staleMarkers}). A number
-   * may not keep these bits, so values are copied as bytes.
+   * One value for each timestamp. A stale marker is a NaN with certain bits ({@link staleMarkers}).
+   * JavaScript may change the bits of a NaN that is read as a number, so values are copied as bytes.
    */
   readonly values: Float64Array;
   /**
@@ -73,8 +73,8 @@ export interface SampleStore {
   ): Promise<SelectedSamples>;
 
   /**
-   * Tells the store that the caller has freed all samples of earlier selections, so that the store counts towards its
-   * limits from 0 again. The store stops selections that it is still reading.
+   * Tells the store that the caller has freed all samples of earlier selections. The store then counts
+   * towards its limits from 0 again, and stops selections that it is still reading.
    */
   release?(): void;
 }

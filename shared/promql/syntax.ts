@@ -1,7 +1,7 @@
 import type { Matcher } from '../model/matcher';
 import type { PromqlFunction } from './signatures';
 
-/** Position of an expression in the query: index of its first character, and just past its last. */
+/** Position of an expression in the query: the indexes of its first character, and just past its last one. */
 interface Located {
   readonly start: number;
   readonly end: number;

@@ -71,8 +71,8 @@ export class Budget {
   }
 
   /**
-   * Counts a part of a label value before a function makes the value. It counts until the evaluation ends, because results
-   * share their labels.
+   * Counts a part of a label value before a function makes the value. The part counts until the evaluation
+   * ends, because results share their labels.
    *
    * @param length in characters
    * @throws {PromqlError} when all label values that functions made would exceed the limit
