@@ -20,8 +20,8 @@ export interface Attempt {
 }
 
 /**
- * An attempt, and the text that the table has of it. {@link ArchiveAttempts.save} compares this text with the table's, so
- * that it replaces only this attempt.
+ * An attempt, with its text as it was stored when it was read. {@link ArchiveAttempts.save} replaces the
+ * stored text only if it is still this one.
  */
 export interface StoredAttempt {
   readonly attempt: Attempt;
@@ -69,7 +69,7 @@ export class ArchiveAttempts {
         attempt: { S: stored },
         expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
       },
-      // Accept an equal attempt too: an earlier attempt of this request may have written it.
+      // Accept an equal text too: if the reply to this request was lost, its retry finds the text stored.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
       ExpressionAttributeValues: {
         ':stored': { S: stored },

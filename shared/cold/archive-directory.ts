@@ -5,7 +5,9 @@ import { metaKeys } from '../platform/keys';
 import { getItems, type Item, putItem, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
 
-/** An object's entry for one source. With the entry, one request fetches any of the source's series. */
+/**
+ * The directory's entry of a source in one object. With it, one request fetches any of the source's series.
+ */
 export interface ListedSource {
   /** The object's key and ETag. */
   readonly key: string;

@@ -5,7 +5,9 @@ import type { Selection } from '../model/selection';
 /** A chunk as listed in the directory. */
 export interface ListedChunk {
   readonly chunk: Omit<ArchivedChunk, 'directory'> & { readonly layoutRange: ByteRange };
-  /** Locations of each series' values; undefined when the chunk's directory is too large to be listed. */
+  /**
+   * The chunk's directory, which locates each series' values; undefined when it is too large to be listed.
+   */
   readonly directory: Uint8Array | undefined;
 }
 

@@ -108,10 +108,11 @@ export class ColdTier {
   }
 
   /**
-   * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a request.
+   * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
+   * request.
    *
-   * @param isContested tells whether the caller may also get samples between two times from another tier or object, so
-   *   that versions must be compared; the times are in ms, both inclusive
+   * @param isContested tells whether the caller may also get samples from `minMs` to `maxMs`, both inclusive,
+   *   from another tier or object. If so, versions are read too, because they must be compared
    * @param limit bounds the requests of several reads
    * @throws {ObjectGoneError}
    */
@@ -140,7 +141,7 @@ export class ColdTier {
     return found.filter((block) => block !== undefined);
   }
 
-  /** Begins an object of an archived day. The object is valid only once the manifest names it. */
+  /** Begins to upload an object of an archived day. The object is valid only once the manifest names it. */
   begin(key: string): ObjectUpload {
     return new ObjectUpload(this.client, this.bucket, key);
   }

@@ -25,8 +25,8 @@ export interface ManifestDay {
   readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
   /**
-   * The text that the table had of `archived` when it was read. {@link Manifest.commit} compares it with the table's
-   * current text, so that it does not overwrite another commit.
+   * The stored text of `archived` at the time of the read. {@link Manifest.commit} compares it with the text
+   * that is stored at the time of the commit, so that it does not overwrite another commit.
    */
   readonly committed?: string;
   /** Whether objects that the last commit replaced may still exist. */
@@ -124,8 +124,7 @@ export class Manifest {
     const isDone = await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
       UpdateExpression: 'SET archived = :new, unswept = :true',
-      // Accept an equal value too. Every commit has new object keys, so only an earlier attempt of this request can
-      // have written this value.
+      // Accept an equal value too: if the reply to this request was lost, its retry finds the value stored.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
       ExpressionAttributeValues: {
         ':new': { S: committed },

@@ -5,7 +5,9 @@ import type { ByteRange } from './archive-format';
  * second request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
-/** Maximum size of a merged range, in bytes. Larger ranges are fetched with several parallel requests. */
+/**
+ * Maximum size of a range merged from several, in bytes. Further ranges get parallel requests of their own.
+ */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**

@@ -8,7 +8,9 @@ import { type ArchivedChunk, type ByteRange, CorruptArchiveError } from './archi
 import { decodeValues, encodeValues } from './parquet-pages';
 import { decodeRowSets, decodeSkeleton, encodeRowSets, encodeSkeleton, type RowSets } from './skeleton';
 
+/** A part of an object with a checksum of its own. */
 export interface Section extends ByteRange {
+  /** CRC-32 of the section's bytes. */
   readonly crc: number;
 }
 
@@ -17,8 +19,8 @@ export interface ParquetIndex {
   readonly chunks: readonly ArchivedChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
   /**
-   * One section for each row group. It holds the layouts, skeletons (skeleton.ts) and directories of the row group's
-   * chunks.
+   * One section for each row group. It holds the row group's columns, and then the layouts, skeletons
+   * (skeleton.ts) and directories of its chunks.
    */
   readonly sections: readonly Section[];
 }

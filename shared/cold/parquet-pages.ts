@@ -41,7 +41,7 @@ function compress(bytes: Uint8Array): Buffer {
 export function encodeValues(values: Float64Array): EncodedPage {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const packed = compress(plain);
-  // Of a single value, BYTE_STREAM_SPLIT makes the same bytes as PLAIN.
+  // For a single value, BYTE_STREAM_SPLIT gives the same bytes as PLAIN.
   const split = values.length === 1 ? packed : compress(splitStreams(plain));
   return split.length < packed.length
     ? dataPage(split, plain.length, values.length, ENCODING.byteStreamSplit)
@@ -167,17 +167,19 @@ const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
 /**
- * Maximum magnitude of timestamps that are encoded as deltas. A difference of two larger ones, or of two such deltas,
- * might be inexact.
+ * Maximum magnitude of timestamps that are encoded as deltas, ms. Between larger timestamps, a delta or the
+ * difference of two deltas may exceed the integers that a float64 represents exactly.
  */
 const MAX_EXACT = 2 ** 51;
 
 /**
- * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, which costs nothing for regular intervals, except in two cases:
+ * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, which takes hardly any bytes for regular intervals,
+ * except in two cases:
  *
  * - PLAIN is smaller if many series have the same irregular times, because zstd finds the repetition.
  * - Only PLAIN is correct if differences are not exact.
  *
+ * @param isRepeated whether several series have the same times. Both encodings are then tried
  * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */
 export function encodeTimestamps(timestamps: Float64Array, isRepeated: boolean): EncodedPage {

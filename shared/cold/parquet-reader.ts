@@ -153,8 +153,8 @@ export class ArchiveReader {
 /**
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
- * @param withVersions if false, all samples get the lowest version. That is correct only if the caller has no other
- *   samples at these times, with which versions would have to be compared
+ * @param withVersions if false, all samples get the lowest version. That is correct only if no other tier or
+ *   object has samples at these times: to merge them, the versions must be compared
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,

@@ -8,7 +8,7 @@ import { type ColdTier, ObjectGoneError } from './cold-tier';
 /** Maximum number of requests in progress for objects, and also for the ranges of one object. */
 const PARALLEL = 32;
 
-/** A day's object, as named by the manifest. */
+/** One of a day's objects that the manifest names. */
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;

@@ -80,9 +80,10 @@ const MAX_TIMES_BYTES = 32 * 1024;
  *     uvarint   1 if timelines have the times of samples, else 0
  *     uvarint   number of timelines; each: uvarint number of runs. A run has consecutive grains with equal counts:
  *               zigzag uvarint grains since the end of the previous run, or since 1970; uvarint grains; uvarint count.
- *               With times of samples then the columns firsts, lasts, restFirsts, inexact of {@link GrainTimes}; each:
- *               uvarint number of changes; each change: uvarint grains since the previous change; zigzag uvarint
- *               difference from the value before, which is 0 at first
+ *               If timelines have the times of samples, the columns firsts, lasts, restFirsts and inexact
+ *               of {@link GrainTimes} follow the runs; each: uvarint number of changes; each change:
+ *               uvarint grains since the previous change; zigzag uvarint difference from the value
+ *               before, which is 0 at first
  *     uvarint   number of series; each: uvarint timeline; nine uvarints, the sizes of its pages in the order of
  *               {@link ROLLED_COLUMNS}, unless the timeline is empty
  *     uint32    CRC-32, little-endian
@@ -175,7 +176,7 @@ export function decodeGroupDirectory(bytes: Uint8Array): GroupDirectory {
   return { timelines: ofSeries, pageBytes };
 }
 
-/** Maximum number of grains of a series in a span. A year has 8,784 hours. */
+/** Maximum number of grains of a series. A span has at most 744 hours or 366 days. */
 const MAX_GRAINS = 10_000;
 
 function decodeTimeline(reader: ByteReader, grainMs: number, hasTimes: boolean): GrainTimes {

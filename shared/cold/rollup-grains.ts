@@ -10,16 +10,16 @@ export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
 /**
- * Further values that PromQL needs, because its windows exclude their start and include their end. The _rest_ of a
- * grain is all of its samples except one at the very start of the grain. A value is stored only where a reader cannot
- * derive it. Elsewhere the column has the value of {@link UNSTORED}.
+ * Further values that PromQL needs, because its windows exclude their start and include their end. The _rest_
+ * of a grain is all of its samples except one at the very start of the grain. A value is stored only where a
+ * reader cannot derive it. Elsewhere the column has the value of {@link UNSTORED}.
  *
  * - `restMin`: stored where it differs from {@link derivedRestMin}.
  * - `restMax`: stored where it differs from the grain's `max`.
- * - `resets`: the sum of the values before each fall of a counter; 0 if there is no fall. NaN if the values fall too
- *   often to be those of a counter ({@link fallsRarely}).
- * - `toRest`: if a sample is at the grain's start, the difference from the grain's `first` to the first value of its
- *   rest. NaN if the difference is unknown. Where `resets` is NaN, it is also unknown, but not stored.
+ * - `resets`: the sum of a counter's values just before each fall; 0 if there is no fall. NaN if the values
+ *   fall too often to be those of a counter ({@link fallsRarely}).
+ * - `toRest`: if a sample is at the grain's start, the difference from the grain's `first` to the first value
+ *   of its rest. NaN if the difference is unknown. Where `resets` is NaN, it is also unknown, but not stored.
  */
 export const EXTRA_VALUES = ['restMin', 'restMax', 'resets', 'toRest'] as const;
 export type ExtraValue = (typeof EXTRA_VALUES)[number];
@@ -214,7 +214,7 @@ function fallsRarely(falls: number, count: number): boolean {
 const SUM_ERROR = 1e-12;
 
 /**
- * Whether a sum is too far from the correct sum, or is not a number because one of the grain's values is not finite. A
+ * Whether a sum is too far from the correct sum, or is not finite because one of the grain's values is not. A
  * stale marker, for example, is a NaN.
  */
 function isInexact(sum: number, right: number): boolean {

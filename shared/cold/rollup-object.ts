@@ -41,7 +41,7 @@ interface DecodedGroup {
  * and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
-/** Estimated memory of an entry of a map of columns, in bytes, besides the column's own bytes. */
+/** Estimated memory of a cached column besides its values, in bytes. */
 const COLUMN_BYTES = 200;
 
 /**

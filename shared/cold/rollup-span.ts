@@ -31,7 +31,7 @@ function rangeOf(grainMs: number, day: Day): TimeRange {
   return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
 }
 
-/** The archived state of each of a span's days from which a rollup was made. */
+/** For each day of a span, the archived state from which a rollup was made. */
 export class RolledDays {
   /** @param bytes the identity of each day's state; zeros mean that the day is not rolled up */
   constructor(
