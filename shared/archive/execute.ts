@@ -129,7 +129,7 @@ interface RangeInput {
   readonly held?: RevisionList;
 }
 
-/** What one call does with a day: archives one range of groups after another, and collects the parts. */
+/** Archives a day within one call: one range of groups after another. Collects the parts to commit. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
   /** Whether the attempt in the table names every part that was written. */
@@ -150,7 +150,7 @@ class DayArchiving {
   /**
    * Archives a range of groups.
    *
-   * @returns false if this archiver was stopped, or another archiver committed first
+   * @returns false if this archiver was stopped, or another archiver saved or committed first
    */
   async archive(range: DayRange): Promise<boolean> {
     const { dependencies, ref, day } = this;
@@ -201,9 +201,9 @@ class DayArchiving {
   }
 
   /**
-   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or the stored
-   * attempt names: perhaps the write succeeded and only its reply was lost, and another archiver may have continued
-   * from it.
+   * Removes the objects of this attempt after a conditional write failed. Keeps the objects that the manifest
+   * or the stored attempt names: the write may have succeeded although its reply was lost, and another
+   * archiver may already use these objects.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;

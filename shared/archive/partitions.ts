@@ -156,7 +156,7 @@ interface DayOfPartition {
 }
 
 /**
- * Calls `work` for each of the partitions' days that has ended and satisfies `isToDo`, for several days at the same
+ * Calls `work` for each day that ends by `beforeMs` and satisfies `isToDo`. Works on several days at the same
  * time. Tenants take turns.
  *
  * @returns the sum of the counts

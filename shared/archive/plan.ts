@@ -34,8 +34,9 @@ export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): 
 }
 
 /**
- * Returns the size at which the archiver ends a new object and begins another, in bytes. A part that is rewritten is
- * divided only beyond twice `partBytes`. Otherwise a little late data would leave a very small second object.
+ * Returns the size at which the archiver ends a new object and begins another, in bytes. A rewritten part may
+ * grow to twice `partBytes`: if it were divided earlier, a little late data would leave a very small second
+ * object. A part that already exceeds 1.5 times `partBytes` is divided at `partBytes`.
  *
  * @param part the part that is rewritten; undefined if the range was never archived
  */
@@ -56,7 +57,7 @@ export function changedGroups(warm: Revisions, held: Readonly<Record<string, str
   return changed;
 }
 
-/** The facts about a part from which {@link planPart} plans. */
+/** The input of {@link planPart}: the facts about one part of a day. */
 interface PartFacts {
   /** The chunks of the part's object, ordered by group, then time. */
   readonly chunks: readonly ChunkFacts[];
@@ -113,7 +114,7 @@ export function planPart({ chunks, changed, isCut }: PartFacts): GroupCompaction
   });
 }
 
-/** The facts about a partition-day with warm items from which {@link planPurge} decides. */
+/** The input of {@link planPurge}: the facts about a partition-day that has warm items. */
 export interface PurgeFacts {
   /** The day's entry of the manifest; undefined if it has none. */
   readonly entry: ManifestDay | undefined;
@@ -138,11 +139,11 @@ export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | un
 }
 
 /**
- * Returns the warm items of a part that a purge removes: the part's object holds them at the same revision. If other
- * items remain, the caller must open the day, or nobody would archive them.
+ * Returns the warm items of a part that a purge removes: the items that the part's object holds at the same
+ * revision. If other items remain, the caller must open the day, so that an archiver archives them.
  *
- * @returns undefined if the object is not the one that was committed. The caller opens the day then, so that an
- *   archiver repairs it
+ * @returns undefined if the object is not the one that was committed. The caller opens the day then, so that
+ *   an archiver repairs it
  */
 export function planRemoval(
   part: Pick<ArchivedPart, 'etag'>,

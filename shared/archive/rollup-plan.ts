@@ -22,8 +22,8 @@ export interface SpanPlan {
   readonly state: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's archived state
-   * is still the one from which they were made.
+   * Open days. Their aggregates are copied from the old objects. A read uses them only once the day is closed
+   * again, if its archived state is still the one from which they were made.
    */
   readonly open: readonly Day[];
 }

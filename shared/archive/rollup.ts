@@ -203,8 +203,8 @@ async function sweepSpan(
 }
 
 /**
- * Yields every group that has samples in a span, in ascending order, with its new rollup. `rolled` is undefined if the
- * group cannot be rolled up.
+ * Yields every group that has samples in a span, in ascending order, with its new rollup. Skips groups that
+ * the span's state already excludes. `rolled` is undefined if the group cannot be rolled up.
  *
  * @param oldSources receives the key of the old object of each source, by the source's id
  */
