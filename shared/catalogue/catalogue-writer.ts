@@ -118,7 +118,7 @@ export class CatalogueWriter extends Catalogue {
   }
 
   /**
-   * Inserts layouts in batches, and their sources' index items.
+   * Inserts layouts in batches, and the items of their sources in the list of sources (source-index.ts).
    *
    * @returns only the layouts that were inserted; the caller puts the existing ones one by one
    */

@@ -111,12 +111,15 @@ export class Catalogue {
     };
   }
 
-  /** Returns the sources that have ever posted. Takes far fewer requests than {@link source} for each. */
+  /**
+   * Returns those of the sources that have ever posted. Takes far fewer requests than {@link source} for
+   * each.
+   */
   async findExisting(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
     return new Set((await this.pools.find(tenantId, sourceIds)).keys());
   }
 
-  /** Reads the items below the partition key of one source or pool, without following the source's pool. */
+  /** Reads the items under the partition key of one source or pool, but not those of a source's pool. */
   private async entry(
     tenantId: Id,
     sourceId: Id,

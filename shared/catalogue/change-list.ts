@@ -19,9 +19,10 @@ export interface Changes {
 }
 
 /**
- * Records two things about a tenant: which of its sources have deletions, and the version of its index of series. Few
- * sources have deletions, so a reader of many sources reads the deletions of only those few. A reader also keeps a copy
- * of the index, and reads the index's buckets again only when the version has changed.
+ * Records two things about a tenant: which of its sources have deletions, and the version of its index of
+ * series. Few sources have deletions, so a reader of many sources reads the deletions of only those few. A
+ * reader also keeps a copy of the index. While the version stays the same, it reads the index's buckets again
+ * only every few minutes.
  *
  *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
  *                         sk index    version: number   expiresAt: seconds

@@ -15,10 +15,7 @@ export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'byte
   readonly days: readonly Day[];
 }
 
-/**
- * Time for which an entry is kept after the retention of its period has ended, ms. Samples may be archived so much
- * later.
- */
+/** How long an entry is kept after the retention of its period has ended, ms: a margin for late archiving. */
 const KEPT_MS = 30 * DAY_MS;
 
 /** Inserts entries into the index of series (index-table.ts). */

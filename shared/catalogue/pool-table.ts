@@ -13,8 +13,9 @@ import { expiresAtOf, RENEWAL_MS } from './lifetimes';
 const PARALLEL = 16;
 
 /**
- * Stores the pool of each source, as an item below the source's partition key. Small sources share the groups of a
- * pool. The first write of a source's pool is permanent. A source whose pool is its own id is in no pool.
+ * Stores the pool of each source, as an item under the source's partition key. Small sources share the groups
+ * of a pool. The first write of a source's pool is permanent. A source whose pool is its own id is in no
+ * pool.
  */
 export class PoolTable {
   constructor(

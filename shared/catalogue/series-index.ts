@@ -61,7 +61,8 @@ export class SeriesIndex {
    *
    * @param live by layout number: 1 if the selection should include the layout, else 0
    * @param joined labels that hosts have in the registry; matchers may name them
-   * @param spend called with the number of steps that each test takes; may throw to stop the selection
+   * @param spend called before each test of a text, with the maximum number of its steps; may throw to stop
+   *   the selection
    */
   *select(
     matchers: readonly CompiledMatcher[],

@@ -4,7 +4,7 @@ import { metaKeys } from '../platform/keys';
 import { type Item, type Table, updateItem } from '../platform/table';
 import { expiresAtOf, RENEWAL_MS, renewalPeriodOf } from './lifetimes';
 
-/** Renews the items of sources and pools in their list (source-index.ts). */
+/** Renews the items of sources and pools in the list of a tenant's sources (source-index.ts). */
 export class SourceRenewal {
   /** @param written remembers the renewal period in which this instance last renewed each source */
   constructor(
