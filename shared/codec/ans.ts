@@ -85,8 +85,8 @@ export function encodeStates(
     const weight = weights[symbol]!;
     nextOfSymbol[symbol] = total;
     const most = tableLog - (31 - Math.clz32(weight));
-    // If the lowest `most` bits of a state are written, the rest of the state is at least `weight` and below
-    // `2 * weight`. Of a state below `weight << most`, one bit fewer is written.
+    // Writing the lowest `most` bits of a state leaves a rest of at least `weight` and below `2 * weight`.
+    // From a state below `weight << most`, one bit fewer is written.
     countOffset[symbol] = (most << 16) - (weight << most);
     firstState[symbol] = total - weight;
     total += weight;

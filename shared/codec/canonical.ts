@@ -32,7 +32,10 @@ export interface BlockDraft {
   readonly cells: readonly Cells[];
 }
 
-/** Returns a view of float64 values as 32-bit halves. A JavaScript number may change the bits of a NaN. */
+/**
+ * Returns a view of float64 values as 32-bit halves. Move values through it, because a JavaScript number may
+ * change the bits of a NaN.
+ */
 export function bitHalvesOf(values: Float64Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 }

@@ -47,8 +47,9 @@ const MAX_VALUES = 2 ** 24;
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
 /**
- * Compression level of zstd in the solid form. A chunk is never larger than its samples, which are 16 bytes
- * each, compressed at this level, plus a constant.
+ * Compression level of zstd in the solid form. The bound on a chunk's size depends on it: without its
+ * versions, a chunk is never larger than its samples of 16 bytes each, compressed at this level, plus 64
+ * bytes and 4 bytes for each series.
  */
 const SOLID_LEVEL = 3;
 
@@ -181,7 +182,7 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** The rows and columns of a chunk of either form. Its reader stops where the tail begins. */
+/** The rows and columns of a chunk of either form. Reading them moves the reader to the start of the tail. */
 interface Body {
   readonly timestamps: Float64Array;
   /** The rows in which each series has values; undefined if it has a value in every row. */

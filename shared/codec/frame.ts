@@ -181,7 +181,8 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
 /**
  * Encodes a frame that has a value of every series of its layout, without packing.
  *
- * @throws {RangeError} when a field is outside the bounds that {@link Frame} documents, or has a presence map
+ * @throws {RangeError} when a field is outside the bounds that {@link Frame} documents, or the frame has a
+ *   presence map
  */
 export function encodeFrame({ layout, timestamp, version, presence, values }: Frame): Uint8Array {
   if (presence !== undefined) throw new RangeError('packPartialFrame encodes frames with a presence map');

@@ -21,7 +21,7 @@ const MAX_DELTA_RANGE = 2 ** 50;
 const ALL_EQUAL = 3;
 /** For sequences longer than this, the encoder chooses the order by a sample. */
 const SAMPLE_ABOVE = 384;
-/** Number of runs of consecutive integers in a sample. */
+/** A sample consists of SAMPLE_RUNS runs, each of SAMPLE_RUN consecutive integers. */
 const SAMPLE_RUNS = 4;
 const SAMPLE_RUN = 64;
 

@@ -57,8 +57,9 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest lower bound that a bin can have. It follows from the previous bin: a bin with offsets of `n` bits
- * is wider than 2^(n-1), or fewer bits would suffice. Writers store only how far the bin's lower bound is above it.
+ * Returns the lowest value at which a bin can begin. It follows from the previous bin: a bin with offsets of
+ * `n` bits is wider than 2^(n-1), or fewer bits would suffice. The chunk stores only how far above this value
+ * the bin begins.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;

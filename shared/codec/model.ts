@@ -34,9 +34,7 @@ export interface Frame {
   /** Unix time in ms, an integer from -(2^53 - 1) to 2^53 - 1. */
   readonly timestamp: number;
   readonly version: Version;
-  /**
-   * Map of the layout's series that the frame has values of (presence.ts); absent if it has values of all.
-   */
+  /** Tells which series of the layout have values in the frame (presence.ts); absent if all have. */
   readonly presence?: Uint8Array;
   /** 8 raw little-endian bytes for each present series, in the layout's order. */
   readonly values: Uint8Array;

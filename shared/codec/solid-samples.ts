@@ -6,7 +6,7 @@
 import { bitHalvesOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
 
-/** 32-bit words in a sample. */
+/** Number of 32-bit words in a sample. */
 const POINT_WORDS = 4;
 
 export function writeSamples({ columns, timestamps }: Block): Uint8Array {
@@ -90,11 +90,12 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format. If so, the encoder need
- * not try the solid form. The bound is the size of the samples compressed by zstd, plus a constant. This function
- * underestimates that size. It counts half a byte for each timestamp, one more byte if several of the timestamp's bytes
- * differ from those of the previous row, and one byte for each distinct value. (The smallest sizes measured were 0.85
- * and 1.88 bytes for a timestamp, and 2 bytes for a value.)
+ * Whether a columnar chunk of `length` bytes is certainly within the format's bound on a chunk's size. If so,
+ * the encoder need not try the solid form. The bound is the size of the samples compressed by zstd, plus some
+ * bytes for the chunk and for each series. This function underestimates the compressed size. It counts half a
+ * byte for each timestamp, one more byte if several of the timestamp's bytes differ from those of the
+ * previous row, and one byte for each distinct value. (The smallest sizes measured were 0.85 and 1.88 bytes
+ * for a timestamp, and 2 bytes for a value.)
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;

@@ -1,6 +1,6 @@
 /**
- * Sorts integers by their digits (radix sort). For sequences of a day and longer, it doubles the speed of encoding a
- * chunk.
+ * Sorts integers by their digits (radix sort). For chunks with a day of samples or more, it doubles the speed
+ * of encoding.
  */
 
 /** Maximum length for which the platform's sort is as fast. */

@@ -70,6 +70,7 @@ function paintRanges(series: number, list: TombstoneRange[], result: TombstoneRa
   const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
   const painted = new Int32Array(bounds.length).fill(-1);
+  // Leads from each stretch to the next unpainted one, which leads to itself. A union-find forest.
   const nextBare = Uint32Array.from(bounds.keys());
   const findBare = (from: number): number => {
     let bare = from;

@@ -21,11 +21,11 @@ const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(cou
  */
 const ANY_PARTS = bitsEach(48);
 /**
- * The parts of Kinesis' present sequence numbers: shard and format in 36 bits, seconds in 36, zeros in 8, and a
- * counter in 64.
+ * The parts of Kinesis' present sequence numbers, lowest first: shard and format in 36 bits, seconds in 36,
+ * zeros in 8. The counter above them has 64 bits, and so takes two parts of 48.
  */
 const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
-/** The index of the part with the seconds. What is stored of this part is only the difference from the arrival time. */
+/** Index of the part with the seconds. A chunk stores only its difference from the arrival time. */
 const CLOCK_PART = 1;
 /**
  * A sequence number is assumed to come from Kinesis if its seconds differ from the arrival time by less than this, in
