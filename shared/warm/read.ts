@@ -9,13 +9,13 @@ import type { WantedWindows } from './plan';
 import type { PickedChunk } from './warm-item-cache';
 import type { WarmItem, WarmTier } from './warm-tier';
 
-/** A partition's day, and the wanted windows. */
+/** A day of a partition to read, with the wanted windows. */
 export interface WarmDay extends WantedWindows {
   readonly ref: PartitionRef;
   readonly day: Day;
   /**
-   * Number of times that flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
-   * if nobody counted them; then the read uses no cached items.
+   * Number of times that flushes had announced the day (DESIGN.md, rule 12) when the manifest was read, which
+   * was after memory. Undefined if the manifest has not been read yet. The read then uses no cached items.
    */
   readonly announcements: number | undefined;
 }

@@ -70,13 +70,13 @@ export function revisionOf(chunk: Uint8Array): string {
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   divided: true   expiresAt: seconds
  *     pk tenant#partition#day   sk ~divided                   expiresAt: seconds
  *
- * Nearly every window is one item, whose key follows from the window. So reads of many groups get items by key. They
- * also get the marker `~divided`. The flusher writes it before it divides any window of the day among several items. A
- * read that finds the marker falls back to queries.
+ * Nearly every window is one item, whose key follows from the window. So reads of many groups get items by
+ * key. They also get the marker `~divided`. The flusher writes it before it divides any window of the day
+ * among several items. A read that finds the marker falls back to queries.
  *
- * A read may look for the marker just before the flusher writes it, and get an item just after the flusher has divided
- * the window. To tell such a read, an item that shrinks because its window is being divided gets the attribute
- * `divided`.
+ * A read may look for the marker just before the flusher writes it, and get an item just after the flusher
+ * has divided the window. So that such a read notices, every item that the flusher writes to a divided window
+ * gets the attribute `divided`.
  */
 export class WarmTier {
   /** Caches the items that this instance's readers have read. */
