@@ -2,13 +2,13 @@ import { DAY_MS, HOUR_MS } from './duration';
 import { type Cuts, SharedTimes } from './shared-times';
 
 /**
- * Aggregates the samples of a series by aligned steps of time.
+ * Aggregates the samples of a series over aligned time steps.
  *
- * A result from stored rollups must be the same, bit for bit, as a result from the samples. Floating-point sums depend
- * on the order of additions, so this order is fixed. A day is aggregated from its hours, and an hour from its samples.
- * A step is aggregated from days or, if days do not divide it, from hours. If hours do not divide it either, it is
- * aggregated from its samples. Sums are sums of sums in order of time, the minimum is the minimum of minima, the first
- * value is the first of the first values, and so on.
+ * A result from stored rollups must be the same, bit for bit, as a result from the samples. Floating-point
+ * sums depend on the order of additions, so this order is fixed. A day is aggregated from its hours, and an
+ * hour from its samples. A step of whole days is aggregated from days, a step of whole hours from hours, and
+ * any other step from its samples. A sum is the sum of the grains' sums, in order of time; the minimum is the
+ * minimum of the grains' minima; the first value is the first of the grains' first values; and so on.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum and
  * maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never -0.
@@ -19,11 +19,15 @@ export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
   /**
-   * For each of these samples, the number of original samples that it stands for; set only if they stand for several,
-   * such as all samples of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
+   * For samples that are themselves aggregates, such as grains: the number of original samples behind each of
+   * them. `values` then has the aggregates, or for `avg` the sums. Undefined for original samples, and where
+   * no count is needed.
    */
   readonly counts?: ArrayLike<number> | undefined;
-  /** The sums of the samples, scaled so that they are finite: see {@link scaledOf}. */
+  /**
+   * Each sum in `values`, times {@link SCALE}, so that it is finite. Undefined if all sums in `values` are
+   * finite.
+   */
   readonly scaled?: ArrayLike<number> | undefined;
 }
 

@@ -7,8 +7,8 @@ export class MalformedBytesError extends Error {
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes immediately. Afterwards the array is empty. Does nothing if the array is a slice of a
- * larger buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
+ * Frees the memory of an array immediately. Afterwards the array is empty. Does nothing if the array is a
+ * slice of a larger buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
  * Without this call, V8 collects the whole heap for every 64 MB of buffers that are allocated.
  */
@@ -18,8 +18,8 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Maximum length of a string, in characters, for which a loop is faster than the buffer's own method. The length fits
- * into one byte.
+ * Maximum length of a string, in characters, that is written by a loop. For short strings, a loop is faster
+ * than the buffer's own method. A uvarint of such a length takes one byte.
  */
 const SHORT_TEXT = 48;
 
@@ -122,8 +122,8 @@ export class ByteWriter {
 }
 
 /**
- * Reads what {@link ByteWriter} writes. Checks every length against the remaining bytes before it allocates.
- * All methods throw {@link MalformedBytesError} if the bytes are not as expected.
+ * Reads bytes that a {@link ByteWriter} has written. Checks every length against the remaining bytes before
+ * it allocates. All methods throw {@link MalformedBytesError} if the bytes are not as expected.
  */
 export class ByteReader {
   private readonly buffer: Buffer;

@@ -2,9 +2,9 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * A map from strings to numbers. An entry takes 32 bytes, however long the string is, because the map stores only a
- * 64-bit hash of the string. So with a tiny probability, the number of entries divided by 2^64, the map returns a
- * number for a string that was never set.
+ * A map from strings to numbers. An entry takes about 32 bytes, however long the string is, because the map
+ * stores only a 64-bit hash of the string. So with a tiny probability, the number of entries divided by 2^64,
+ * the map returns a number for a string that was never set.
  *
  * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
  */
@@ -18,7 +18,10 @@ export class CompactMap {
   private low = 0;
   private high = 0;
 
-  /** Maximum number of entries. The map drops entries only when it is full. */
+  /**
+   * Number of entries for which the map makes room. Until then it grows, and drops an entry only in the rare
+   * case that a new string finds none of its slots free ({@link PROBES}).
+   */
   private readonly entries: number;
 
   constructor({ bytes }: CacheBudget) {
@@ -87,7 +90,10 @@ export class CompactMap {
   }
 }
 
-/** Size of an entry at full capacity, in bytes: two slots of the hash table, of 16 bytes each. */
+/**
+ * Size of an entry for the budget, in bytes: two slots of the hash table, of 16 bytes each. The number of
+ * slots is rounded up to a power of two, so the map may take up to twice its budget.
+ */
 const ENTRY_BYTES = 32;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;

@@ -32,9 +32,9 @@ export interface VersionedDeletion extends Deletion {
 }
 
 /**
- * Limits the range of a deletion to times at which its source is in the deletion's partition. From a later epoch on,
- * the source may be in another partition, and versions are comparable only within one partition (DESIGN.md,
- * "Versions").
+ * Ends the range of a deletion before any epoch that the deletion's writer did not know. From such an epoch
+ * on, the source may be in another partition, and versions are comparable only within one partition
+ * (DESIGN.md, "Versions").
  */
 export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };

@@ -6,8 +6,8 @@ const MAX_TEXTS = 16_384;
 /** Maximum length of a string whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
 /**
- * Maximum number of labels of a series that are compared with the labels of the previous series, most of which are the
- * same.
+ * Maximum number of labels of a series whose hashes are kept for the next series. Consecutive series have
+ * mostly the same labels at the same positions, and these labels are not hashed again.
  */
 const MAX_POSITIONS = 32;
 /** Size of the characters around a label's name and value in a {@link labelsKey}, in bytes: `["",""],`. */

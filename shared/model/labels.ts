@@ -32,7 +32,7 @@ export function compareLabels(a: Labels, b: Labels): number {
   return b.length - a.length;
 }
 
-/** Compares two strings in the order of their JSON. */
+/** Compares two strings as their JSON texts would compare. */
 function compareInJson(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
@@ -55,7 +55,7 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Functions that find the labels that name a source. */
+/** Functions that return the labels by which a source is identified. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],

@@ -122,15 +122,17 @@ function encodeAlike(
 }
 
 /**
- * The end of the bytes of a layout whose series differ only in their names. Layouts of many hosts can share this object
- * if they have the same names.
+ * The last part of the bytes of a layout whose series differ only in their names. It has no host's labels, so
+ * hosts whose series have the same names share one object.
  */
 export interface EncodedNames {
   readonly count: number;
   readonly bytes: Uint8Array;
 }
 
-/** Encodes the names of series that differ only in their names: at least two, distinct, sorted as JSON. */
+/**
+ * Encodes the names of series that differ only in their names: at least two, distinct, sorted by their JSON.
+ */
 export function encodeNames(names: readonly string[]): EncodedNames {
   const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
   for (const name of names) writer.uvarint(1).uvarint(0).text(name);

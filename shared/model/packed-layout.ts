@@ -5,7 +5,8 @@ import type { Labels } from './labels';
 import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
 
 /**
- * A packed layout: its bytes compressed with zstd, as in records and stores. A layout is packed when it is made.
+ * A packed layout: a layout whose bytes are compressed with zstd. It is compressed once, when it is made;
+ * records and stores hold the compressed bytes.
  */
 export interface PackedLayout {
   readonly id: Id;

@@ -138,10 +138,10 @@ export const MAX_AHEAD_MS = DAY_MS;
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can post a
- * sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added: one for
- * clock skew of samples, one for clock skew of deletions ({@link endOfKnownEpochs}), and one because a request may use
- * a copy of the placement that is a minute old.
+ * An epoch is published this long before its first day, ms. Every writer must know the epoch before anybody
+ * can post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours
+ * are added: one for clock skew of samples, one for clock skew of deletions ({@link endOfKnownEpochs}), and
+ * one because a request may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 

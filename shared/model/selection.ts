@@ -41,7 +41,7 @@ export interface LocatedBlock {
    * of an object as `object key @ offset + length`.
    */
   readonly place: string;
-  /** Size of the whole place, in bytes. */
+  /** Size of everything that is stored at the place, in bytes. */
   readonly bytes: number;
   /** Number of samples of all series in the place, wanted or not. */
   readonly samples: number;

@@ -33,7 +33,7 @@ export class SharedTimes {
     return cuts;
   }
 
-  /** Returns the sum of the counts in each grain. @param counts one for each time */
+  /** Adds up counts by grain. `counts` has one count for each time; the result has one sum for each grain. */
   fold(cuts: Cuts, counts: Column): Column {
     const known = this.folded.get(counts);
     if (known?.cuts === cuts) return known.folded;
