@@ -11,12 +11,12 @@ import { HAS_GOOD_MARK } from './mark-script';
  *          3  1 for a replay, else 0
  *          4  number of layouts
  *          5  number of windows
- *          then for each layout its bytes, or '' if the store probably has them;
+ *          then for each layout its bytes, or '' if memory probably has them;
  *          then for each window: its member of the due index, its start, its number of frames, the frames
  * Returns  {} when everything was appended. Otherwise nothing was appended, and the reply is
  *          {-1} when the partition has no good mark: memory may have lost samples
- *          {i, ...} when memory lacks the layouts with these numbers, from 1: the caller then sends their bytes in a
- *          second call
+ *          {i, ...} when memory lacks the layouts with these numbers (the first is 1): the caller then sends
+ *          their bytes in a second call
  * Fails    with OOM when memory is full, before anything is written: the script lacks the flag `allow-oom`
  *
  * The call that appends the first frame of a window also enters the window in the due index, with the time of the
@@ -43,7 +43,8 @@ for i = 1, layouts do
 end
 if #missing > 0 then return missing end
 
--- Batches arrive in order, so frames that a failover loses arrived no earlier than the last one that it keeps.
+-- The field arrived is the lowest arrival time in the newest batch. Batches arrive in order. So if a failover
+-- loses frames, they arrived at or after the time in the surviving copy of this field.
 if not replays then redis.call('HSET', KEYS[1], 'arrived', arrival) end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

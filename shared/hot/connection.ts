@@ -25,9 +25,9 @@ const RETRY_MS = 100;
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * A cluster client that measures the time-out of a command from the moment at which the caller gives it. In ioredis,
- * the time-out starts only when the client knows a node to send the command to. So commands to a cluster that cannot be
- * reached would never time out.
+ * A cluster client that starts the time-out of a command when the caller passes the command to it. ioredis
+ * starts the time-out only when the client knows a node to send the command to. So commands to a cluster that
+ * cannot be reached would never time out.
  */
 class BoundedCluster extends Cluster {
   commandMs: number = WORKING.commandMs;
@@ -86,7 +86,7 @@ export function connectHot(
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // High enough that a command times out before it has been redirected so often.
+      // High enough that a command times out before it reaches this number of redirections.
       maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,

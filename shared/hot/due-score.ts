@@ -23,8 +23,9 @@ end
 `;
 
 /**
- * Lua: computes from a score when the group-window was first written, plus its own delay, ms. The group-window is due
- * one residency after this time. `spread` is the maximum delay, ms.
+ * Lua: `dueTime(score, spread)` computes, from a score in the due index, the time of the group-window's first
+ * write plus the group-window's own delay, ms. The group-window is due one residency after the result.
+ * `spread` is the maximum delay, ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

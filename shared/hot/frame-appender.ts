@@ -46,9 +46,11 @@ const MAX_CALL_LAYOUTS = 500;
  * these ways:
  *
  *     layouts missing            `append` repeats the call with the layouts, at most twice
- *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss, then appends again
+ *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss,
+ *                                then appends again
  *     OOM                        memory is full: the ingester fails the records, and the stream delivers them again
- *     time-out, lost connection  the frames may have been appended; the ingester fails the records, and their next delivery merges with them
+ *     time-out, lost connection  the frames may have been appended: the ingester fails the records; if their
+ *                                next delivery appends the frames a second time, the duplicates merge
  */
 export class FrameAppender {
   /**

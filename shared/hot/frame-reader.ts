@@ -52,7 +52,7 @@ export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 /** State of a partition at the moment when a call read frames of its groups. */
 export interface CalledPartition {
-  /** The partition's mark. It tells whether memory still has every sample that was appended and has not left. */
+  /** The partition's mark. It tells whether memory may have lost samples before they were flushed. */
   readonly mark: PartitionMark;
   readonly left: PartitionLeft;
 }
@@ -74,7 +74,10 @@ export interface GroupWindows {
  * and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/** Cached frames serve a query only if it begins less than this time after the time from which they were cached, ms. */
+/**
+ * Cached frames begin at a time, {@link CachedFrames.fromMs}. They serve queries that begin at this time, or
+ * less than LATER_MS after it, ms.
+ */
 const LATER_MS = 5 * 60_000;
 /**
  * Estimated size of a cache entry without its frames, in bytes. The cache counts the size of frames twice, since
@@ -92,8 +95,8 @@ interface RequestedWindow extends RequestedList {
 interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /**
- * Returns the mark's id to send with a call: the id at which the first of the cached frames were read; '' if none are
- * cached.
+ * Returns the mark's id to send with a call: the id that the mark had when the first of the cached frames
+ * were read; '' if none are cached.
  */
 function markIdOf(requested: readonly RequestedWindows[]): string {
   for (const { lists } of requested)

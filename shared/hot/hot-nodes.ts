@@ -37,7 +37,8 @@ export class HotNodes {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // First ask every node for its counters of failures. If a node fails later, the next call counts the failure.
+    // Ask every node for its counters of failures before anything else. A failure that happens during this
+    // call is then not in the counters yet, and the next call notices it.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );

@@ -46,7 +46,7 @@ export class HotSpace {
    * Removes every key of a tenant. The hash tags of these keys begin with the tenant's id (platform/keys.ts). Scans
    * every primary in small steps. If time runs out, a later call removes the keys that remain.
    *
-   * @param hasTime called before each step; the method returns early if it returns false
+   * @param hasTime called before each step; once it returns false, `eraseTenant` returns early
    * @returns how many keys were removed, and whether every primary was scanned to the end
    */
   async eraseTenant(tenantId: Id, hasTime: () => boolean): Promise<{ keys: number; isDone: boolean }> {

@@ -5,7 +5,8 @@ import { NOTE_LEFT, NOW } from './mark-script';
  * Leases group-windows that are due. Skips group-windows whose lease has not expired.
  *
  * KEYS     due; leases; mark
- * ARGV     1  latest time of the first write of a window without a delay, ms by the Redis server's clock
+ * ARGV     1  the current time minus the residency, ms by the Redis server's clock: a window is due if its
+ *             first write plus its delay is at this time or before
  *          2  maximum number of windows to lease
  *          3  token
  *          4  length of the lease, ms

@@ -7,9 +7,9 @@ export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'maste
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Lua: whether the mark of the partition is good. A good mark names the primary that runs the script, and lacks the
- * field `expired`, which means that frames expired before a flusher moved them. If the mark is good, the primary has
- * every sample that was appended to it.
+ * Lua: whether the mark of the partition is good. A good mark names the primary that runs the script, and
+ * lacks the field `expired`, which means that frames expired before a flusher moved them. If the mark is
+ * good, the primary has every sample that was appended and not yet flushed.
  */
 export const HAS_GOOD_MARK = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE} and redis.call('HEXISTS', KEYS[1], 'expired') == 0`;
 
@@ -51,8 +51,8 @@ if here ~= ARGV[2] or (found[1] or '') .. (found[2] and ' expired' or '') ~= ARG
  *          4  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1; 0 when the mark or the primary has changed: then the script changes nothing
  *
- * Any window may have left, so `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even when memory is
- * full (`allow-oom`), since nothing is appended without a mark.
+ * Any window may have left memory, so `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even
+ * when memory is full (`allow-oom`), since every append needs a good mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${UNLESS_CHANGED}
@@ -64,8 +64,8 @@ return 1
 `;
 
 /**
- * Makes the mark of a partition name the primary that runs the script, if nothing was lost: the partition is new,
- * or a planned move has brought it here.
+ * Makes the mark of a partition name the primary that runs the script. Callers use it if nothing was lost:
+ * the partition is new, or a planned move has brought it here.
  *
  * KEYS     mark
  * ARGV     1  and 2: see {@link UNLESS_CHANGED}

@@ -9,15 +9,15 @@ import { replyNumber, type ScriptedClient } from './scripts';
 /** The state of a partition in memory, as its primary answers. */
 export interface PartitionState {
   /**
-   * Whether the mark names the primary that answers, and no frames have expired. If so, memory has every sample that
-   * was appended to it and has not left.
+   * Whether the mark names the primary that answers, and no frames have expired. If so, memory has every
+   * sample that was appended and not yet flushed.
    */
   readonly isMarkedHere: boolean;
   /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
   readonly loss: string | undefined;
   /**
-   * Arrival time, in the stream, of the last append that the mark knows of, ms; undefined if unknown. Samples that a
-   * failover may have lost arrived at this time or later.
+   * Arrival time, in the stream, of the last append that is noted in the mark, ms; undefined if unknown.
+   * Samples that a failover may have lost arrived at this time or later.
    */
   readonly arrivedMs: number | undefined;
   /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined if it has none. */
@@ -42,14 +42,14 @@ export interface PartitionState {
 /** The mark of a partition, and the primary on which it was found. */
 type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
-/** What {@link PartitionMarks.survey} finds out about a partition whose mark names its primary. */
+/** The findings of {@link PartitionMarks.survey} about a partition whose mark names its primary. */
 export interface PartitionSurvey {
   /** When the oldest group-window was first written, ms by the Redis server's clock; undefined if there is none. */
   readonly oldestMs: number | undefined;
   /**
-   * A lower bound of first write plus delay, over all of the partition's group-windows, ms by the Redis server's clock.
-   * No group-window becomes due earlier than one residency after this time. Undefined if the partition has no
-   * group-windows.
+   * No group-window of the partition becomes due earlier than one residency after this time, ms by the Redis
+   * server's clock. It is a lower bound of the first writes of all group-windows, each plus the
+   * group-window's own delay. Undefined if the partition has no group-windows.
    */
   readonly dueMs: number | undefined;
   /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined without frames. */

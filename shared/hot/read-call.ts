@@ -32,7 +32,7 @@ const MAX_FRAME_COST = 10;
 const COLUMNS_A_COST = 8;
 export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
-/** The frames of a group-window. */
+/** A list of frames that a call requests: the frames of one group-window. */
 export interface RequestedList {
   /** Start of the window, ms. */
   readonly start: number;
@@ -50,8 +50,9 @@ export interface RequestedGroup<List extends RequestedList = RequestedList> {
   readonly lists: readonly List[];
 }
 
-/** What a reply says about one list of frames. */
+/** The part of a reply that concerns one list of frames. */
 export interface FoundList {
+  /** Number of frames that the list has in memory. */
   readonly count: number;
   /** How many of the list's first frames `picked` leaves out, because the reader has cached them. */
   readonly leftOut: number;
@@ -62,11 +63,14 @@ export interface FoundList {
 }
 
 export interface ReadReply {
-  /** Whether the mark names the primary that answered. */
+  /** Whether the mark names the primary that answered, and no frames have expired. */
   readonly isMarkedHere: boolean;
   readonly loss: string | undefined;
   readonly left: LeftWindows;
-  /** Changes whenever somebody marks the partition. Undefined if the mark does not tell which windows have left. */
+  /**
+   * Id of the mark. It changes whenever an instance marks the partition. Undefined if the mark does not tell
+   * which windows have left.
+   */
   readonly markId: string | undefined;
   /** The first groups of the call: as many as fit into one reply. */
   readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];

@@ -2,8 +2,8 @@ import { HAS_GOOD_MARK } from './mark-script';
 
 /**
  * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
- * It also reads the partition's mark, which says whether the windows are complete and what has left memory.
- * One script reads everything, so nothing can be lost or moved in between.
+ * It also reads the partition's mark, which tells whether the windows are complete and which may have left
+ * memory. One script reads everything, so nothing can be lost or moved in between.
  *
  * KEYS     mark
  *          for each group: its windows, then its lists of frames, one for each wanted window
@@ -16,18 +16,19 @@ import { HAS_GOOD_MARK } from './mark-script';
  *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by commas
  *            number of its lists
  *            for each list: its window's start, ms; number of its frames that the reader has cached
- * Returns  1 if the mark is this primary's, else 0
+ * Returns  1 if the mark is good (see HAS_GOOD_MARK), else 0
  *          loss, or false
- *          left (see NOTE_LEFT), or false if it is unknown what has left
- *          markId, which changes whenever the partition is marked, or false if it is unknown what has left
+ *          left (see NOTE_LEFT), or false if the mark is not good
+ *          markId, which changes whenever the partition is marked, or false if the mark is not good
  *          for each group:
  *            its window starts
  *            for each list: its number of frames; how many of them the reader has cached; the size of the others, in
  *            bytes; the others, as below
  *            for a list whose frames are all cached: false instead of the last two
  *
- * The script leaves out frames that the reader has cached, if the markId is the reader's and nothing of the
- * window has left: the list then still begins with them. Each other frame is one of:
+ * The script leaves out the frames that the reader has cached, if the markId is still the one that the reader
+ * sent and nothing of the window has left: the list then still begins with these frames. Each other frame is
+ * one of:
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
  *     u8 128 + number          such a frame with a timestamp outside the wanted range
@@ -50,13 +51,14 @@ if markId and markId == ARGV[2] then
     if bound then hasLeft[tonumber(start)] = true else bound = tonumber(start) end
   end
 end
--- How many of the total frames of a list the reader need not get.
+-- Returns how many frames at the start of a list to leave out: count if the reader has cached these frames
+-- and the list still begins with them, else 0.
 local function knownOf(start, count, total)
   return bound and start >= bound and not hasLeft[start] and total >= count and count or 0
 end
 
 local sub, byte, char = string.sub, string.byte, string.char
--- Lengths of two packed values, by their control byte.
+-- For each control byte, the length of the two packed values after it together, in bytes.
 local sums = {}
 for control = 0, 255 do sums[control] = control % 16 + (control - control % 16) / 16 end
 local zeros = {}
@@ -142,7 +144,8 @@ for arg = 3, #ARGV do
       local kind, layout = byte(frame, 1), #frame > 16 and hexOf(sub(frame, 2, 17))
       local columns = wanted[layout]
       local before = #out
-      -- 16 and 17: values of all series, plain and packed; 18 and 19: with a presence map.
+      -- Kinds of frames: 16 and 17 have values of all series, plain and packed; 18 and 19 have a presence
+      -- map.
       local isFrame = #frame > 31 and kind >= 16 and kind <= 19
       local hasAllSeries = isFrame and kind <= 17
       local ms = isFrame and unpack('<i8', frame, 18) or 0

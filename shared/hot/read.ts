@@ -34,7 +34,10 @@ export interface HotRead {
   readonly left: readonly PartitionLeft[];
 }
 
-/** Maximum number of second commands that one read sends at the same time. */
+/**
+ * Maximum number of commands that one read sends at the same time after its first commands, for windows and
+ * layouts that these did not return.
+ */
 const PARALLEL = 16;
 /**
  * Maximum number of a group's windows whose frames the first command requests. The read sends one more command for each
@@ -116,8 +119,9 @@ export async function readHot(
 }
 
 /**
- * Reads the marks of some partitions again, and notes that windows may have left memory. Call it for partitions of
- * which some frames came with a second command: between the two commands, frames may have been lost or moved.
+ * Reads the marks of some partitions again, and notes that windows may have left memory. Call it for
+ * partitions some of whose frames came with a second command: between the two commands, frames may have been
+ * lost or moved.
  */
 async function readMarksAgain(
   hot: HotTier,
@@ -201,9 +205,10 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /**
- * Decides which frames a read caches. It caches all frames of which only some columns were picked. Whole frames are
- * large, so the read caches only those from the start of its range on, and only if the range ends near now or near the
- * end of the newest window. Ranges of different lengths, in steps of {@link EARLY_MS}, are cached separately.
+ * Decides which frames a read caches. It caches every frame from which only some columns were picked. Whole
+ * frames are large, so the read caches only those from the start of its range on, and only if the range ends
+ * near now or near the end of the newest window. Ranges of different lengths, in steps of {@link EARLY_MS},
+ * are cached separately.
  *
  * @param starts the windows of the range, newest first
  */

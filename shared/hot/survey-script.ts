@@ -35,7 +35,8 @@ for i = 3, #ARGV do
   else
     if ARGV[2] ~= '' and seen[2] ~= ARGV[2] then redis.call('HSET', mark, 'era', ARGV[2]) end
     local first = redis.call('ZRANGE', tag .. ':due', '0', '${MAX_WINDOWS - 1}', 'WITHSCORES')
-    -- Windows beyond these were first written later than the last of them.
+    -- If the partition has more windows than these, they were first written no earlier than the last of
+    -- these.
     local due = #first == ${2 * MAX_WINDOWS} and math.floor(first[#first]) or math.huge
     for j = 1, #first, 2 do due = math.min(due, dueTime(tonumber(first[j + 1]), spread)) end
     local lowest = redis.call('ZRANGE', tag .. ':arrived', '0', '0', 'WITHSCORES')

@@ -14,9 +14,10 @@
  *          a lagging replica and a replay, a list can have other frames. A trim by count alone would remove
  *          these frames, although they were not moved
  *
- * If a window is due but has no frames, its frames have expired. The script then sets `expired` in the mark, so that
- * the loss is noticed. A window with remaining frames stays in the due index. If the window's frames at the time of the
- * lease have all been moved, this time counts as its first write. The script runs even when memory is full
+ * If a window is due but has no frames, its frames have expired. The script then sets `expired` in the mark,
+ * so that the loss is noticed. A window with remaining frames stays in the due index. If the moved frames
+ * were all frames of the window when they were read, the remaining frames are newer than the lease. The time
+ * of the lease then counts as the window's first write. The script runs even when memory is full
  * (`allow-oom`), since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
@@ -25,7 +26,7 @@ if not lease then return -1 end
 local token, taken = string.match(lease, '^(%S+) %d+ (%d+)$')
 if token ~= ARGV[3] then return -1 end
 local count = tonumber(ARGV[4])
--- LRANGE 0 -1 would be the whole list.
+-- If count is 0, do not call LRANGE: LRANGE 0 -1 would return the whole list.
 local moved = count > 0 and redis.call('LRANGE', KEYS[3], 0, count - 1) or {}
 if #moved ~= count or redis.sha1hex(table.concat(moved)) ~= ARGV[5] then
   redis.call('HDEL', KEYS[2], ARGV[1])
