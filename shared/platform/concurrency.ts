@@ -18,8 +18,8 @@ export function mapLimited<T, R>(
 }
 
 /**
- * Runs work as soon as fewer than a fixed number of pieces of work are in progress. Work that waits starts in the order
- * of arrival.
+ * Runs a piece of work once fewer than a fixed number of pieces are in progress. Waiting work starts in the
+ * order of arrival.
  */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -49,7 +49,8 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
 }
 
 /**
- * Joins concurrent calls with the same key into one request. The request starts after the last of these calls.
+ * Joins calls with the same key into one request, if they are made in the same turn of the event loop. The
+ * request starts after the last of these calls.
  */
 export class JoinedCalls<Item, Result> {
   private readonly waiting = new Map<
@@ -80,8 +81,8 @@ export class JoinedCalls<Item, Result> {
 }
 
 /**
- * Lets concurrent calls with the same key share one request and its result. The request starts after the last of
- * these calls.
+ * Lets calls with the same key share one request and its result, if they are made in the same turn of the
+ * event loop. The request starts after the last of these calls.
  */
 export class SharedCalls<Result> {
   private readonly calls = new JoinedCalls<undefined, Result>();
@@ -89,7 +90,7 @@ export class SharedCalls<Result> {
   /**
    * Returns the result of the request for a key.
    *
-   * @param run makes the request; called once for all concurrent calls
+   * @param run makes the request; called once for all calls that share it
    */
   share(key: string, run: () => Promise<Result>): Promise<Result> {
     return this.calls.add(key, undefined, async (items) => {

@@ -6,7 +6,7 @@ import { DirectRequests, type DirectResponse, errorNameOf } from './direct-reque
 /** Constructors of the commands that a client calls directly, by name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
 
-/** What differs between DynamoDB and Kinesis. */
+/** The properties of a service that direct calls need, and in which DynamoDB and Kinesis differ. */
 interface Service {
   /** Name of the service in signatures. */
   readonly signedAs: string;
@@ -43,13 +43,13 @@ const SERVICES = {
  * Makes the most frequent calls of an SDK client faster: this module serializes them, sends them to the service
  * directly ({@link DirectRequests}), and parses the responses.
  *
- * If the reply is not 200, the SDK makes the call again. So call only commands directly that are safe to retry. One
- * exception: a write whose condition does not hold is not repeated, because that is a valid response of the table. A
+ * If the reply is not 200, the SDK makes the call again. So `commands` must be safe to retry. One exception:
+ * a write whose condition does not hold is not repeated, because that is a valid response of the table. A
  * call with options other than an abort signal always goes through the SDK.
  *
- * A PutRecords takes 134 us of CPU time through the SDK, 97 us with the SDK's cached middleware, and about 20 us
- * directly. The difference is as much as everything else in a post of a hundred samples takes (`npm run bench --
- * ingest`).
+ * A PutRecords takes 134 us of CPU time through the SDK, 97 us with the SDK's cached middleware, and about 20
+ * us directly. The difference equals the time of everything else in a post of a hundred samples (`npm run
+ * bench -- ingest`).
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
@@ -88,8 +88,8 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
 }
 
 /**
- * Decodes the output of a call, or the error that a write's condition does not hold. Returns undefined if the call has
- * failed.
+ * Decodes the response to a call. Returns the output of the call; an error if the condition of a write does
+ * not hold; or undefined if the call has failed in another way.
  */
 function outputOf({ status, body }: DirectResponse): object | undefined {
   if (status === 200)

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 
-/** A text field of `min` to `max` characters. They are code points, as in JSON Schema and Go. */
+/**
+ * A text field of `min` to `max` characters. Characters are counted as code points, as in JSON Schema and Go.
+ */
 export function text(min: number, max: number) {
   return z
     .string()
@@ -23,7 +25,9 @@ function hasLength(value: string, min: number, max: number): boolean {
 /** Maximum nesting depth of JSON that is stored. JSON.stringify overflows the stack only at far greater depths. */
 const MAX_DEPTH = 100;
 
-/** A field with any JSON object, which is kept as it is. A zod record would drop the key `__proto__`. */
+/**
+ * A field that accepts any JSON object, and keeps it unchanged. A zod record would drop the key `__proto__`.
+ */
 export const anyObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

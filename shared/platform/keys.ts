@@ -28,7 +28,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk changes#tenant                sk source                        how often a source's deletions have changed
  *                                      sk index                         how often the index of series has changed
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
- *     pk index#tenant#period#bucket     sk group#layout#window           a layout with samples of a day or month; 8 buckets by the group
+ *     pk index#tenant#period#bucket    sk group#layout#window           a layout with samples of a day or month; 8 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
@@ -37,10 +37,10 @@ import { BUCKET_PREFIX } from './names';
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk group-index                   sk tenant#task                   a rule group or monitor of any tenant
  *     pk evaluator                     sk run                           the evaluator that runs now
- *                                      sk quiet                         when tenants last posted next to nothing
- *                                      sk report                        what the evaluator's last run did
- *     pk rule-states#tenant            sk task                          what the last evaluated tick of a rule group left
- *     pk monitor-states#tenant         sk monitor id                    the same of a monitor
+ *                                      sk quiet                         the last period almost without posts
+ *                                      sk report                        a report of the evaluator's last run
+ *     pk rule-states#tenant            sk task                          state of a rule group at its last tick
+ *     pk monitor-states#tenant         sk monitor id                    state of a monitor at its last tick
  *     pk outbox                        sk tick#tenant#task#part         notifications that wait to be sent
  *     pk undelivered#tenant            sk tick#tenant#task#part         notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
@@ -49,10 +49,10 @@ import { BUCKET_PREFIX } from './names';
  *     pk keys#tenant                   sk rights#number                 an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
- *     pk retention                     sk stage                         the retention by which items are dated
+ *     pk retention                     sk stage                         the retention that sets items' expiry
  *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, watermark#shard, flushed#lanes#lane,
  *                                     redriven#object, gap#object
- *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
+ *     pk recovery#partitions           sk tenant#partition              a partition that was ever in memory
  *
  * S3, one bucket:
  *

@@ -119,7 +119,8 @@ export const settingsSchema = z
     /** Time between the end of a UTC day and its archiving. */
     archiveAfter: duration('2d'),
     /**
-     * How long after a day was archived its warm items may be purged. Must be longer than the longest query.
+     * Minimum time between the archiving of a day and the purge of its items from the warm table. Must be
+     * longer than the longest query.
      */
     purgeAfter: duration('15m'),
     /**
@@ -192,15 +193,15 @@ export const settingsSchema = z
     maxHosts: count(20_000, 1, 10_000_000),
     /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Maximum number of requests per clock minute with which a tenant posts metrics of services. */
+    /** Maximum number of a tenant's requests per clock minute that post metrics of services. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Maximum number of series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),
     /** Maximum number of sources that one PromQL query may select. */
     maxQuerySources: count(10_000, 1, 100_000),
     /**
-     * Maximum number of samples that one PromQL query may read at once. A sample takes about 20 bytes of memory. A query
-     * that is evaluated in parts reads each part after the last one.
+     * Maximum number of samples that one PromQL query may hold in memory at once, at about 20 bytes each. A
+     * query that is evaluated in parts reads the parts one after the other.
      */
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** Maximum duration of one query, in seconds. The API's own limit is 30. */

@@ -4,8 +4,8 @@ import { isServerError, isThrottlingError, isTransientError } from '@smithy/core
 const MAX_DEPTH = 5;
 
 /**
- * Whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed: then the
- * request is a bug of this project.
+ * Whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed:
+ * such a request is a bug in this project.
  */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
