@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 60_000;
  * immediately.
  */
 export const NOTE_EVERY_MS = 10_000;
-/** Time in which a consumer that keeps up appends a new record, in addition to the batch window, ms. */
+/** How long a consumer that keeps up may take to append a new record, in addition to the batch window, ms. */
 const POLL_MS = 3_000;
 /** Maximum delay of a heartbeat, counted from its scheduled time to its delivery, ms. */
 const SLACK_MS = 20_000;

@@ -24,9 +24,9 @@ export interface EraStep {
   /** The era after the look; the same object as before if nothing has changed. */
   readonly era: Era;
   /**
-   * Whether a primary failed while hash slots were moving. The keys of a partition may then have been on two primaries.
-   * The one that survived may have a good mark, but only some of the keys. So a good mark proves nothing, and every
-   * partition counts as lost.
+   * Whether a primary failed while hash slots were moving. The keys of a partition may then have been on two
+   * primaries. The surviving primary may have a good mark, but only some of the keys. So a good mark proves
+   * nothing, and every partition counts as lost.
    */
   readonly isLoss: boolean;
 }
@@ -108,10 +108,10 @@ export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isEx
 /**
  * What a mark tells about its partition's samples:
  *
- * - `whole`: memory has every sample that was appended and has not left.
+ * - `whole`: memory has every sample that was appended and not yet flushed.
  * - `moved`: as `whole`, but a planned move has brought the samples to another primary, which must take over the mark.
  * - `lost`: memory may lack some of these samples.
- * - `unsure`: it is not known which primaries there are, so look again.
+ * - `unsure`: nobody knows yet which primaries there are; the caller must look again.
  */
 export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';
 

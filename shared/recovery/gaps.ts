@@ -72,7 +72,7 @@ const PAGE = 1000;
  * - dead letters that no redrive has ingested yet
  * - redriven objects whose samples memory may have lost since
  *
- * If there was no time for all objects, the next call goes on.
+ * If there was no time for all objects, the next call continues.
  *
  * @param looks whether to look for dead letters even if there are no gaps yet
  */
@@ -145,9 +145,9 @@ function rangeOf(data: Uint8Array): MissingRange | undefined {
   }
 }
 
-/** Age at which the copy of the gaps in memory is read again, ms. */
+/** Age at which an instance replaces its copy of the gaps with a fresh one, ms. */
 const MAX_AGE_MS = 10_000;
-/** Maximum age of a copy that reads still use while it is being read again, ms. */
+/** Maximum age of a copy that reads still use while a fresh one is being read, ms. */
 const MAX_STALE_MS = 60_000;
 
 /**

@@ -3,9 +3,12 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { getItem, putItemIf, type Table } from '../platform/table';
 
-/** An import that has just renewed the tenant's item may put samples into the stream for this time, ms. */
+/**
+ * An import writes an item for its tenant before it puts samples into the stream. It may put samples there
+ * for this long after the write, ms.
+ */
 const NOTED_MS = 15 * 60_000;
-/** An import renews the tenant's item when the item has less than this time left, ms. */
+/** An import writes the tenant's item again when less than this time is left, ms. */
 const RENEWED_MS = 10 * 60_000;
 /** How long the table keeps a tenant's item, ms: longer than any stream keeps records. */
 const TTL_MS = 400 * DAY_MS;

@@ -37,8 +37,9 @@ export interface Replay {
   /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
   /**
-   * The replay skips records that arrived at this time or later, ms. If it is Infinity, the replay skips records that
-   * arrived after the replay began.
+   * The replay skips records that arrived at this time or later, ms. It also skips all records after the
+   * first heartbeat with its id. Recovery puts such heartbeats into each shard while the replay runs.
+   * Infinity if only a heartbeat ends the replay.
    */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';

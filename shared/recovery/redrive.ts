@@ -12,7 +12,7 @@ export interface RedriveObject {
   readonly modifiedMs: number;
 }
 
-/** Runs the ingester's code on records. To append a record a second time is harmless. */
+/** Ingests records again, with the code of the ingester. Appending a record twice changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   /** Sequence numbers of the records that were not appended. */
   readonly failed: readonly string[];
@@ -156,8 +156,8 @@ export async function redrive(
         waiting++;
         continue;
       }
-      // Without this entry, and if recovery were cut off just after the append, a loss of these samples could be closed
-      // without them.
+      // Write an entry before the append. If recovery is cut off just after the append, and memory then loses
+      // the samples, redriveLost finds this entry and ingests the object again before the loss is closed.
       if (entry === undefined) await ledger.put(key, BEGUN);
       const driven = await driveObject({ store, ingest }, key);
       const isIngested = driven !== undefined && 'records' in driven && driven.records > 0;
@@ -194,8 +194,8 @@ export async function redrive(
  * object could keep a loss open for ever, and the reads of all tenants would keep failing. It does not count as a
  * refusal if a store does not answer.
  *
- * @returns false if there was no time for all of them; the next call goes on
- * @throws if an object cannot be ingested, after this call has tried all others that there was time for
+ * @returns false if there was no time for all of them; the next call continues
+ * @throws if an object cannot be ingested, but only after trying all other objects that there was time for
  */
 export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDependencies): Promise<boolean> {
   const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
@@ -210,8 +210,8 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
     try {
       const driven = await driveObject({ store, ingest }, key);
       if (driven === undefined || (!('error' in driven) && isStillPoison(key, driven)))
-        // Either the object no longer exists, or its record is in quarantine again. In both cases, nothing of it is in
-        // memory.
+        // Either the object no longer exists, or its record is in quarantine again. In both cases, memory has
+        // none of its samples.
         await ledger.delete(key);
       else if ('error' in driven) {
         errors.push(driven.error);
@@ -236,8 +236,8 @@ function isStillPoison(key: string, { poison }: { readonly poison: number }): bo
 /**
  * Ingests the records of an object.
  *
- * @returns how many records were ingested and how many cannot be decoded, or an error and whether it is that a store was
- *   down; undefined if the object no longer exists
+ * @returns how many records were ingested and how many cannot be decoded; or an error, and whether a store
+ *   that is down caused it; undefined if the object no longer exists
  */
 async function driveObject(
   { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,

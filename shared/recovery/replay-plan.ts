@@ -23,9 +23,9 @@ export interface ReplaySituation {
 }
 
 /**
- * Maximum time between the end of a replay and a loss after which the next replay also reads the range of the ended
- * replay, ms. Memory may have lost the samples that the ended replay appended. After this time, they have reached the
- * warm tier.
+ * How long after the end of a replay its samples may still be in memory, ms. If a loss follows within this
+ * time, memory may have lost them, so the next replay reads the range of the ended replay too. Later, they
+ * have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 

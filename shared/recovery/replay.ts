@@ -23,7 +23,8 @@ export interface RecoveryDependencies {
 
 export interface AdvanceDependencies extends RecoveryDependencies {
   /**
-   * Ingests again what was redriven and may be lost: see redrive.ts. Returns whether everything was ingested.
+   * Ingests again the redriven objects whose samples memory may have lost: see redrive.ts. Returns whether
+   * there was time for all of them.
    */
   readonly redriveLost: () => Promise<boolean>;
   /**
@@ -48,9 +49,11 @@ const LATE_MS = HOUR_MS;
  * - It puts a heartbeat into every open shard.
  * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay, and
  *   creates a mapping for it. From then on, heartbeats have the id of the new replay.
- * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end of
- *   the replay's range. Before it closes a loss, it ingests again what was redriven and may be lost.
- * - It records the gaps of objects that have not been ingested, so that reads name them.
+ * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or
+ *   the end of the replay's range. Before it closes a loss, it ingests again the redriven objects whose
+ *   samples may be lost.
+ * - It records the gaps of objects that have not been ingested, so that reads can name the samples that they
+ *   lack.
  *
  * @param requested the range that an operator asks for
  */
@@ -127,8 +130,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first. Otherwise the replayer could meet the heartbeats of the new replay in batches of the
-  // old mapping, without having read the range of the new replay.
+  // Delete the old mapping first. Its batches could contain heartbeats of the new replay. The replayer would
+  // then take the new replay as ended, although it has not read the new replay's range.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),

@@ -2,8 +2,8 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * Maximum amount by which a stream's arrival times are out of order, ms. They are only approximate. A replay begins
- * this much earlier than the computed time.
+ * Maximum amount by which arrival times in the stream can be out of order, ms. (Kinesis' arrival times are
+ * approximate.) A replay begins this much earlier than the computed time.
  */
 export const ARRIVAL_SLACK_MS = 60_000;
 
