@@ -9,8 +9,9 @@ const POSITIONS = 32;
 const MAX_BYTES = 128;
 
 /**
- * Cache of decoded labels, keyed by their bytes. Most labels of a new series also occur in other series. Each slot
- * keeps the last pair that hashed to it. The cache takes at most 2 MB.
+ * Cache of decoded pairs of name and value (labels or attributes), keyed by their bytes. Most pairs of a new
+ * series also occur in other series. Each slot keeps the last pair that hashed to it. The cache takes at most
+ * 2 MB.
  */
 export class PairCache<T extends object> {
   private readonly bytes = Buffer.alloc(SLOTS * MAX_BYTES);

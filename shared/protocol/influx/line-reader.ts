@@ -58,7 +58,7 @@ const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-/** Maximum number of digits with which every decimal integer is exact as a float64. */
+/** Every integer of at most this number of decimal digits is exact as a float64. */
 const EXACT_DIGITS = 15;
 const MAX_TIMESTAMP_DIGITS = 19;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -90,7 +90,10 @@ export interface ExpectedKeys {
 
 /** Finds the known head of a line (its measurement and tags), which has the field keys to expect. */
 export interface HeadLookup<Expected extends ExpectedKeys> {
-  /** Returns the head that probably comes next, if its bytes begin at `at`. No head ends in a backslash. */
+  /**
+   * Returns the head that probably comes next, if its bytes begin at `at`. No head ends in a backslash, so a
+   * space after these bytes is not escaped.
+   */
   guess(body: Buffer, at: number): Expected | undefined;
   find(body: Buffer, start: number, end: number): Expected | undefined;
 }
@@ -102,7 +105,10 @@ export interface HeadLookup<Expected extends ExpectedKeys> {
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
  */
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
-  /** Line number from 1. If a line's string contains line ends, the number of the line on which it began. */
+  /**
+   * Line number from 1. If a string in the line contains line ends, this is the number at which the line
+   * begins.
+   */
   line = 0;
   /** The reason why the line is invalid; undefined when it is valid. */
   problem: string | undefined;
@@ -181,7 +187,8 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     } catch (error) {
       if (!(error instanceof BadLine)) throw error;
       this.problem = error.message;
-      // Go on with the next line. Otherwise an unterminated string would swallow all lines after it.
+      // After an unterminated string, continue with the next line, or the string would swallow all lines
+      // after it.
       if (error.message === UNBALANCED) this.at = start;
     }
     this.skipLine();

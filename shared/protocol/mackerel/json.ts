@@ -29,7 +29,7 @@ export interface MackerelOptions {
 
 /** Maximum number of hosts in one request. Each host may cost a look-up in the registry. */
 const MAX_HOSTS = 2_000;
-/** Format of the ids that the registry generates. */
+/** Pattern of host ids. The ids that the registry generates have 11 characters. */
 const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 
 /** Samples of one source: the last posted value by timestamp (ms) and metric name. */

@@ -3,7 +3,7 @@ import type { RowSeries } from '../../dictionary/series-source';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../../model/labels';
 import type { OtlpMetadata } from './otlp';
 
-/** Name of the series that is made from a resource, and from none of its points. */
+/** Name of the series that is made from a resource itself, not from its points. */
 export const TARGET_INFO_NAME = 'target_info';
 
 /**
@@ -19,7 +19,8 @@ export function countPoints(
 ): number {
   if (rows.length === 0) return 0;
   const types = new Map(metadata.map(({ family, type }) => [family, type]));
-  // Points are told apart by numbers: their labels may take 4 KB, and a series may have a point in each of many rows.
+  // Give each set of point labels a number: the labels may take 4 KB, and a series may have a point in each
+  // of many rows.
   const numbers = new Map<string, number>();
   const numberOf = (labels: Labels) => {
     const name = labelValue(labels, METRIC_NAME)!;

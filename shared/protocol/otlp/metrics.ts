@@ -67,12 +67,13 @@ export const MAX_DEPTH = 16;
 /** Maximum number of buckets of a histogram, or of quantiles of a summary. */
 export const MAX_BUCKETS = 1_024;
 /**
- * Maximum number of resources, metrics and points of a request together. A typical point with its attributes
- * takes 200 bytes of the 4 MB.
+ * Maximum number of resources, metrics, points and quantiles of a protobuf request together. A typical point
+ * with its attributes takes 200 bytes of the 4 MB that a body may have. (`jsonOf` in http/http.ts bounds JSON
+ * requests.)
  */
 export const MAX_OBJECTS = 65_536;
 
-/** Counts a request's resources, metrics and points, and bounds their number. */
+/** Counts a protobuf request's resources, metrics, points and quantiles, and bounds their number. */
 export class ObjectCount {
   private count = 0;
 

@@ -59,8 +59,8 @@ const MAX_ATTRIBUTE_BYTES = 16_384;
 type Pairs = readonly (readonly [string, string])[];
 
 /**
- * What a metric contributes to a series: the name and, for some series, the label `le` or `quantile`. The other labels
- * come from the resource and from the point's attributes.
+ * The part of a series' labels that comes from its metric: the name and, for some series, the label `le` or
+ * `quantile`. The other labels come from the resource and from the point's attributes.
  */
 interface Scope {
   readonly id: number;

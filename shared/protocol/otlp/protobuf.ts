@@ -300,7 +300,9 @@ class FieldRange implements Encoded {
     this.start = this.end = 0;
   }
 
-  /** Adds the field whose tag, read last, starts at `start`. */
+  /**
+   * Adds the reader's current field. `start` is the index of the field's tag, which the reader has just read.
+   */
   add(reader: WireReader, start: number): void {
     reader.skipBytes();
     if (this.end === this.start) this.start = start;

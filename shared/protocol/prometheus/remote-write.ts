@@ -116,8 +116,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
 };
 
 /**
- * How the recognizer answers: with the number of a series; undefined when the series is invalid; `'beyond'` when the
- * request has too many unknown series.
+ * The answer of the recognizer: the number of a series; undefined when the series is invalid; `'beyond'` when
+ * the request has too many unknown series.
  */
 type Recognized = number | 'beyond' | undefined;
 

@@ -224,7 +224,7 @@ function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: 
   const fields = SERIES_FIELDS[version];
   const series = columns.addSeries();
   const before = columns.sampleCount + columns.histograms;
-  // The range includes the tags, and its bytes identify a known series.
+  // Range of the label fields, with their tags. The bytes of this range identify a known series.
   let labelsStart = -1;
   let labelsEnd = -1;
   const scattered: number[] = [];

@@ -13,8 +13,8 @@ const MAX_LEADING = 31;
  * Encodes samples as Prometheus' XOR chunk: timestamps as deltas of deltas, values as their XOR with the previous
  * value. Values are moved as 32-bit words, so every NaN keeps its bits.
  *
- * @param from index of the first sample; at most 65,535 follow
- * @param to index after the last sample
+ * @param from index of the first sample
+ * @param to index after the last sample; at most `from` + 65,535
  * @see https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/chunks.md
  */
 export function encodeXorChunk(
