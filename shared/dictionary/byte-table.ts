@@ -61,7 +61,7 @@ export class ByteTable {
   }
 
   /**
-   * Guesses the next entry. For a caller that does not know where the bytes of the next key end.
+   * Guesses the next entry, for a caller that does not know where the bytes of the next key end.
    *
    * @returns the entry that followed the previous one the last time, if `bytes` has that entry's bytes at `at`; else 0
    */

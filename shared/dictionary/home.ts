@@ -46,9 +46,10 @@ const MAX_GROWTHS = 64;
  */
 const MAX_UNIONS = 2_048;
 /**
- * Sample time after which a home drops all unions and starts again, ms. That removes series that are no longer sent.
- * Starting again costs each source a new layout, so a source makes four layouts a day. If a Prometheus server
- * distributes its series over its queues in another way, it writes larger records for at most this time.
+ * How long a home keeps its unions, ms of sample time. Then it drops them all and starts again, which removes
+ * series that are no longer sent. Starting again costs each source a new layout, so a source makes four
+ * layouts a day. If a Prometheus server begins to distribute its series over its queues in another way,
+ * unions merge, and the server's records are larger for at most this time.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
@@ -61,10 +62,10 @@ const CROWDED = 8;
 const SMALL_SHARE = 1 / 4;
 
 /**
- * What is left of the total size of the layouts that one request may cause, in bytes. A small row uses up the size of
- * the packed layouts that its record must contain. A union that grows uses up the size of the layouts that it replaces.
- * Without this bound, a few samples could cause megabytes of records. (In a test, 900 lines of 16 hosts with 300 new
- * fields each took 30 s.)
+ * A request's budget for layouts: the size of the layouts that it may still cause, in bytes. A small row uses
+ * up the size of the packed layouts that its record must contain. A union that grows uses up the size of the
+ * layouts that it replaces. Without this bound, a few samples could cause megabytes of records. (In a test,
+ * 900 lines of 16 hosts with 300 new fields each took 30 s.)
  */
 export interface Allowance {
   layoutBytes: number;

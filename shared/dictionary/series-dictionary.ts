@@ -24,7 +24,10 @@ export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** What a dictionary keeps of a series' labels: their hash, and the size of their key in bytes (see `LabelsHash`). */
+/**
+ * A summary of a series' labels, which a dictionary keeps in place of the labels: their hash, the size of
+ * their key in bytes (see `LabelsHash`), and their number.
+ */
 export interface LabelsDigest {
   readonly hash: number;
   readonly keyBytes: number;
