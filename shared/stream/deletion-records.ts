@@ -7,8 +7,9 @@ import type { OutgoingRecord } from './outgoing';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the stream, so
- * that their sequence numbers tell which samples they are to delete: the older ones.
+ * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the
+ * stream like samples. So their sequence numbers tell which samples are older, and a deletion deletes only
+ * these.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   return partitionDeletions(tenant, source, deletion).map(({ partition, ...part }) => ({

@@ -27,8 +27,9 @@ export class Pools {
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
 
   /**
-   * Sets the home of each source in a request that may be in a pool. A source's home is the set of groups that hold its
-   * series (dictionary/home.ts). Puts new small sources into new pools.
+   * Sets the homes of the sources in a request, except for sources that can never be in a pool. A source's
+   * home is the set of groups that hold its series (dictionary/home.ts). Puts new small sources into new
+   * pools.
    */
   async assign(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();

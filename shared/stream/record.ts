@@ -6,7 +6,7 @@ import type { PackedLayout } from '../model/packed-layout';
 
 /**
  * The format of a record in the stream. A record has everything that is needed to rebuild the later tiers,
- * except its version, which the stream adds (DESIGN.md, rule 6).
+ * except the version of its samples, which the stream adds (DESIGN.md, rule 6).
  *
  *     'H' 'R'  magic
  *     byte     format version, 1

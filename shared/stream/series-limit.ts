@@ -14,8 +14,8 @@ import type { Tenant } from '../tenancy/tenants';
 
 const PARALLEL = 16;
 /**
- * Lifetime of a source's cached series, ms. Until then, this instance takes series that another instance has admitted
- * for new ones.
+ * How long an instance caches the series of a source, ms. During this time, a series that another instance
+ * has admitted meanwhile still counts as new in this one.
  */
 const CACHE_MS = 300_000;
 /** Approximate memory of one cached series, in bytes. */
