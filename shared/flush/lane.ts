@@ -60,7 +60,10 @@ export async function flushLane(
 
   const due: PartitionRef[] = [];
   const waiting: FlushSum[] = [];
-  /** Surveys partitions. @returns those whose mark is missing or wrong, of which the survey tells nothing */
+  /**
+   * Surveys partitions. Returns the partitions about which the survey tells nothing, for example because
+   * their mark is missing or wrong.
+   */
   const survey = async (refs: readonly PartitionRef[]) => {
     const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
     return refs.filter((ref, i) => {

@@ -16,8 +16,8 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  */
 
 /**
- * Maximum number of series in a chunk's layout. The flusher divides blocks by time, but never a single row, so a row of
- * all series must fit into an item. A row of this many series does.
+ * Maximum number of series in a chunk's layout. The flusher divides blocks by time, but never divides a
+ * single row. So a row with values for all series must fit into an item; a row of 8,192 series fits.
  */
 export const MAX_CHUNK_SERIES = 8_192;
 
