@@ -121,7 +121,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
 }
 
 /**
- * Keeps the value with the highest version of each series. The time that it takes is linear in the number of values.
+ * Keeps, for each series, the value with the highest version. Takes time linear in the number of values.
  *
  * @param rows rows of one group and timestamp
  * @returns rows, no two of which have a series in common; rows of the same version may have been joined
