@@ -23,8 +23,8 @@ type KeyedRequest = Pick<APIGatewayProxyEventV2, 'headers' | 'rawPath' | 'rawQue
 const INFLUX_1_PATHS: ReadonlySet<string> = new Set(['/write', '/query']);
 
 /**
- * Returns the password of a decoded `user:password`; undefined if there is no colon. The user name ends at the first
- * colon.
+ * Returns the password of Basic credentials, which are `user:password` in base64; undefined if there is no
+ * colon. The user name ends at the first colon.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7617
  */

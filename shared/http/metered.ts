@@ -107,7 +107,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** For limits that do not clear with time: what the tenant can do. */
+/** Advice to a tenant that has reached a limit, for each limit that does not clear with time. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or ask an operator to raise the limit',
   series:

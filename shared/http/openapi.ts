@@ -8,7 +8,7 @@ import { ROUTES, type Route, type RouteKey } from './routes';
 
 type Json = Record<string, unknown>;
 
-/** What each error status means, and which routes may answer it. */
+/** The meaning of each error status, and a test of which routes may answer with it. */
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',

@@ -52,7 +52,7 @@ export interface QueryDurations {
 /**
  * Builds the response to a query.
  *
- * @param atMs evaluation time of an instant query, which the response to a scalar or string query contains
+ * @param atMs evaluation time of an instant query, which a scalar, string or vector in the response contains
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */
@@ -121,7 +121,7 @@ class TimeTexts {
   private times: Float64Array = new Float64Array(0);
   private texts: string[] = [];
 
-  /** @returns a text for each timestamp; others may follow */
+  /** @returns the text of each timestamp, in order; the array may be longer than `timestamps` */
   of(timestamps: Float64Array): readonly string[] {
     const { times, texts } = this;
     if (timestamps.every((ms, i) => ms === times[i])) return texts;

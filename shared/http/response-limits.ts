@@ -5,7 +5,11 @@ import { HttpError } from './http';
 /** Maximum number of values in a response. Lambda limits responses to 6 MB. */
 const MAX_VALUES = 100_000;
 
-/** Limits the number of values in a response. @throws {HttpError} 400 when there are too many */
+/**
+ * Rejects a request for steps if the response could have more than {@link MAX_VALUES} values.
+ *
+ * @throws {HttpError} 400
+ */
 export function requireFewSteps(
   series: number,
   stepMs: number,
@@ -36,7 +40,12 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
     );
 }
 
-/** Limits the number of samples of one metric, before the response is written. @throws {HttpError} 400 */
+/**
+ * Rejects a request for one metric's samples as stored if the read has found too many. Call it before writing
+ * the response.
+ *
+ * @throws {HttpError} 400
+ */
 export function requireSendable(samples: number): void {
   if (samples > MAX_RESPONSE_SAMPLES)
     throw new HttpError(

@@ -28,8 +28,8 @@ const roleFullname = z
 const roleFullnames = z.array(roleFullname).max(1000);
 
 /**
- * Agents post only lists of addresses, but mkr prints `ipAddress`. So `ipAddress` defaults to the first of
- * `ipv4Addresses`.
+ * A network interface of a host. Agents post only lists of its addresses, but mkr prints `ipAddress`. So
+ * `ipAddress` defaults to the first of `ipv4Addresses`.
  */
 const hostInterface = anyObject.transform((entry) => {
   const [first] = Array.isArray(entry.ipv4Addresses) ? entry.ipv4Addresses : [];

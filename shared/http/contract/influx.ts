@@ -2,7 +2,10 @@ import * as z from 'zod';
 import { PRECISIONS } from '../../protocol/influx/line-reader';
 import type { Route } from './route';
 
-/** Query of a write to InfluxDB 1 or 2. InfluxDB's other parameters, such as `bucket` and `org`, are ignored. */
+/**
+ * Query string of a write to InfluxDB 1 or 2. InfluxDB's other parameters, such as `bucket` and `org`, are
+ * ignored.
+ */
 const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
@@ -15,7 +18,9 @@ const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
   ['second', 's'],
 ]);
 
-/** Query of a write to InfluxDB 3. InfluxDB's other parameters, such as `db` and `accept_partial`, are ignored. */
+/**
+ * Query string of a write to InfluxDB 3. Other parameters, such as `db` and `accept_partial`, are ignored.
+ */
 const writeQuery3 = z.object({
   precision: z
     .enum(['auto', ...PRECISIONS, ...PRECISIONS_3.keys()])
