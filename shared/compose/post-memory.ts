@@ -26,8 +26,9 @@ export const POST_MEMORY = {
     CACHES.layouts,
   ],
   /**
-   * Total size of the small caches, whose limits are in their own modules: 8 MB for orders of series, 4 MB for labels
-   * of new series, 4 MB for pairs.
+   * Total size of the small caches, whose limits are in their own modules: 8 MB for orders of series
+   * (dictionary/series-layouts.ts), 4 MB for labels of new series (dictionary/fresh-labels.ts), and 4 MB for
+   * decoded labels (protocol/pair-cache.ts).
    */
   smallCaches: 16 * MB,
   /**
