@@ -17,12 +17,12 @@ import {
 } from './tasks/notification';
 import { carryOver, type RuleGroupState, type StoredRule } from './tasks/rule-group-state';
 
-/** Result of advancing a rule group, to be written. */
+/** Result of evaluating the due ticks of a rule group. The caller writes it. */
 export interface AdvancedRuleGroup {
   readonly state: RuleGroupState;
   /** Samples of all evaluated ticks, including stale markers. */
   readonly series: readonly SampleColumns[];
-  /** Empty unless the newest due tick was evaluated, because receivers are notified only of the newest state. */
+  /** Empty unless the newest due tick was evaluated: receivers are notified only of the newest state. */
   readonly notifications: readonly Notification[];
   /** Whether the newest tick was evaluated more than an interval after it began. */
   readonly isLate: boolean;
@@ -42,7 +42,7 @@ export interface AdvanceOptions {
   readonly maxAlerts: number;
   /** Called only when receivers may need to be notified. */
   readonly policy: () => Promise<NotificationPolicy>;
-  /** Called before each tick but the first. */
+  /** Returns whether there is time for another tick. Called before each tick except the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
   /**
@@ -52,8 +52,8 @@ export interface AdvanceOptions {
 }
 
 /**
- * Age of a tick after which it is completed even if its reads fail, ms. Its rules then record their errors, and the
- * other rules of the rule group go on.
+ * Maximum age of a tick that is put off because its reads fail, in ms. An older tick is completed: rules
+ * whose reads failed record the error, and the other rules of the rule group go on.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Maximum number of samples that one tick of a rule group may write. */
@@ -92,8 +92,8 @@ export function expectReads(
 }
 
 /**
- * Evaluates the ticks of a plan, oldest first. Rules see the results of earlier rules and earlier ticks, although the
- * stream does not have them yet.
+ * Evaluates the ticks of a plan, oldest first. Rules see the results of earlier rules and of earlier ticks,
+ * even though these results are not in the stream yet.
  *
  * A tick whose samples cannot be read is put off: only the errors are stored, and the tick stays due. So a short outage
  * of a store leaves no gap.
@@ -145,8 +145,8 @@ export async function advanceRuleGroup(
     return { ...rule, told: transitions.told };
   };
   const kept = rules.map((rule) => told(rule, false));
-  // The series of removed rules have ended already. The rules stay in the state until the newest tick, which notifies
-  // receivers.
+  // The series of removed rules were ended above. The rules stay in the state until the newest due tick is
+  // evaluated, because only that tick notifies receivers that their alerts have ended.
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);
@@ -250,8 +250,8 @@ function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels
 }
 
 /**
- * Evaluates an expression for a rule. Fails if samples are missing or a store does not answer. The rule's state then
- * stays unchanged, because incomplete data must not decide a rule.
+ * Evaluates an expression for a rule. Fails if samples are missing or a store does not answer. The rule then
+ * keeps its state, because incomplete data must not open or end an alert.
  */
 async function queryWhole(
   store: SampleStore,

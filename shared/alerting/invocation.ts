@@ -25,7 +25,7 @@ const PARALLEL = 4;
 /** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_STATE_BYTES = 380_000;
 
-/** How an evaluation reads the samples of tenants. The only thing that it writes is their query time. */
+/** What an evaluation needs to read the samples of tenants, and to charge them for its time. */
 export interface SampleInputs {
   /**
    * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
@@ -63,7 +63,7 @@ export class Invocation {
     let reads = this.reads.get(tenant.name);
     if (reads === undefined) {
       const samples = this.inputs.samplesOf(tenant);
-      // Each read has its own time budget.
+      // Each read gets the time that is left when it starts.
       reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
       this.reads.set(tenant.name, reads);
     }
@@ -75,8 +75,8 @@ export class Invocation {
   }
 
   /**
-   * Evaluates tasks until time is up or the response is full. AWS bills the whole invocation. Its time is
-   * charged to the tenants in proportion to the times that their tasks took.
+   * Evaluates tasks until time is up or the response is full. AWS bills the invocation as a whole, so its
+   * time is divided among the tenants in proportion to the time that their tasks took.
    */
   async evaluate(
     tasks: readonly TaskRef[],

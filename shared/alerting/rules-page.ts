@@ -33,11 +33,11 @@ export interface RulesQuery {
 }
 
 /**
- * Lists rule groups in Prometheus' format, a page at a time. A namespace corresponds to a file. The page of this project
- * needs fields that Prometheus does not have: a rule's `condition` and `resolvedAlerts`, an alert's `firedAt`,
- * `resolvedAt` and `silencedBy`, and a group's `queryOffset`.
+ * Lists rule groups in Prometheus' format, a page at a time. A namespace corresponds to a file. For this
+ * project's web page, the format has fields that Prometheus does not have: a rule's `condition` and
+ * `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`, and a group's `queryOffset`.
  *
- * @param silencedBy undefined to omit the alerts of rules
+ * @param silencedBy finds the silences that hold back an alert; undefined to omit the alerts of rules
  * @param queryOffsetMs query offset of groups that do not set one
  * @throws {RefusedError} when a selector or the token is invalid
  */

@@ -45,8 +45,8 @@ export interface TaskRunDependencies {
    */
   readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietPeriod | undefined>;
   /**
-   * Cache of the newest tick that this process has seen completed, in ms, by {@link keyOf}. It only saves
-   * invocations.
+   * Cache, by {@link keyOf}, of the newest tick of a task that this process has completed, as Unix time in
+   * ms. It only saves invocations for tasks that are not due.
    */
   readonly done: Map<string, number>;
   readonly now: () => number;
@@ -55,7 +55,10 @@ export interface TaskRunDependencies {
 
 /** Time after which a run starts no task, in ms. Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
-/** Time after which a run no longer waits for evaluations, ms. In the remaining time it commits the results. */
+/**
+ * Time after which a run no longer waits for evaluations, in ms. In the remaining time, it commits the
+ * results.
+ */
 const WAIT_MS = 54_000;
 /** Time after a run's start from which the next run may begin, even if this run was killed, ms. */
 const RUN_MS = 58_000;
@@ -64,11 +67,11 @@ const HALF_MINUTE_MS = 30_000;
 const PARALLEL = 8;
 /** Maximum number of rules in an invocation that serves several tenants. */
 const MAX_RULES = 100;
-/** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a turn. */
+/** Number of rules in a tenant's turn. The tenant's other rules wait until every tenant has had a turn. */
 const TURN_RULES = 500;
 /**
- * Minimum age of an entry of the index that has no task before the entry is dropped, ms. A request may be about to
- * store the task.
+ * An index entry without a task is dropped only when it is older than this, in ms. For a younger entry, a
+ * request may be about to store the task.
  */
 const FORGET_MS = 120_000;
 
@@ -84,7 +87,8 @@ function keyOf({ tenantId, task }: Pick<IndexedTask, 'tenantId' | 'task'>): stri
  * A tick's samples are put into the stream before the tick is committed. If a run ends in between, the tick
  * is evaluated again and yields the same samples.
  *
- * @param atMs evaluates what is due at this time instead of now, without waiting
+ * @param atMs evaluates the ticks that are due at this time instead of now, and does not wait for further
+ *   ticks
  */
 export async function runTasks(
   dependencies: TaskRunDependencies,
@@ -116,7 +120,8 @@ export async function runTasks(
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
-    // External monitors run beside all others. A URL that does not answer then delays no other alert.
+    // Evaluate external monitors in parallel with the other tasks, so that a URL that does not answer delays
+    // no other alert.
     await Promise.all([
       evaluate(external),
       // Send even if no task is due: reports of checks create batches that belong to no task.
@@ -259,7 +264,7 @@ class Pass {
     else for (const together of byTenant) await this.evaluateTogether(together, time);
   }
 
-  /** Has tasks evaluated by one invocation. Returns undefined when the invocation failed. */
+  /** Invokes the function that evaluates the tasks. Returns undefined when the invocation failed. */
   private async invoke(
     tasks: readonly IndexedTask[],
     time: EvaluationTime,

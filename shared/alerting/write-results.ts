@@ -10,7 +10,7 @@ import type { Tenant } from '../tenancy/tenants';
 /** Maximum size of an uncompressed body of samples, in bytes. */
 const MAX_WRITE_REQUEST_BYTES = 128 * 1024 * 1024;
 
-/** Destinations of the samples that rules produce. */
+/** Dependencies for writing the samples that rules produce. */
 export interface ResultOutputs {
   readonly writer: Pick<SampleWriter, 'write'>;
   readonly meter: Pick<TenantMeter, 'count' | 'exchange'>;

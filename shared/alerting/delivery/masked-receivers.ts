@@ -18,7 +18,7 @@ export function masked({ alertmanagers, webhooks, slack, topics }: Receivers): R
  * Puts stored secrets where a request has masks. An authorization is taken only from a receiver with the same URL, so
  * that no secret is sent elsewhere.
  *
- * @throws {RefusedError} when a URL has a mask and is not that of a stored receiver
+ * @throws {RefusedError} when a URL contains the mask but matches no stored receiver's masked URL
  */
 export function unmasked(requested: Receivers, stored: Receivers): Receivers {
   const completed = <T extends Receiver>(each: T, known: readonly T[]): T => {
@@ -53,7 +53,7 @@ function maskedReceiver<T extends Receiver>(each: T): T {
   return each.authorization === undefined ? each : { ...each, authorization: MASK };
 }
 
-/** Hides the path of a Slack URL, which is secret, except its last characters, which distinguish it from other URLs. */
+/** Hides the path of a Slack URL, which is secret. The last four characters stay, to tell URLs apart. */
 function maskedUrl(text: string): string {
   return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
 }

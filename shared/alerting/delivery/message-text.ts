@@ -12,7 +12,8 @@ export interface TopicMessage {
   /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for all other protocols. */
   readonly message: string;
   /**
-   * Addresses for which the message is meant. They become the attribute `emails`, by which subscriptions filter.
+   * E-mail addresses that should get the message. They are sent as the message attribute `emails`. Each
+   * subscription to the topic has a filter on this attribute.
    *
    * @default no attribute
    */
@@ -25,7 +26,7 @@ export function alertLines<T>(alerts: readonly T[], format: (alert: T) => string
   return [...alerts.slice(0, MAX_LISTED).map(format), ...(rest > 0 ? [`and ${rest} more`] : [])];
 }
 
-/** Truncates text that a tenant chose to the maximum length of a line. */
+/** Truncates a tenant's text to {@link MAX_LINE} characters. */
 export function lineText(text: string): string {
   return text.slice(0, MAX_LINE);
 }

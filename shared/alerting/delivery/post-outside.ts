@@ -37,7 +37,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 /**
  * Posts JSON to an address chosen by a tenant. Redirects are not followed.
  *
- * @param allowsPrivate permits private addresses and plain HTTP, for a stack on one's own machine
+ * @param allowsPrivate permits private addresses and plain HTTP, for a local stack
  * @param timeoutMs timeout of the whole exchange including the connection
  * @throws {DeliveryError} unless the response is 2xx
  */

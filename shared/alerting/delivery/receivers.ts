@@ -65,8 +65,8 @@ export class ReceiverStore {
 }
 
 /**
- * A receiver that is notified of changes, and periodically of alerts that keep firing. Alertmanagers are notified
- * otherwise: they get all firing alerts every minute.
+ * A receiver that is notified of changes, and periodically of alerts that keep firing. An Alertmanager is not
+ * a ChangeReceiver: it gets all firing alerts every minute.
  */
 export interface ChangeReceiver {
   /** Identifies the receiver within its tenant; a hash of its address and options. */

@@ -24,14 +24,14 @@ import {
   type Receivers,
 } from './receivers';
 
-/** A receiver of a batch. */
+/** Something that a batch is sent to: a receiver of rules, a channel of monitors, or the list of alerts. */
 export interface Destination {
   /** Identifies the destination within its tenant. */
   readonly id: string;
   /**
-   * Name of a queue of the destination. Batches with the same destination and queue are sent in order. If the queue
-   * is the id of the batch's monitor, the batch's next destinations and all later batches of the monitor wait for this
-   * destination, for ten minutes at most.
+   * Deliveries with the same queue are made in order: while one fails, the later ones wait. The list of
+   * alerts uses the id of the batch's monitor as its queue. While the list fails, the batch's next
+   * destinations and all later batches of the monitor wait too. Each batch waits until it is ten minutes old.
    */
   readonly queue: string;
   /** How many of the batch's notifications the destination receives. */
@@ -40,7 +40,7 @@ export interface Destination {
   readonly deliver: () => Promise<void>;
 }
 
-/** What sends the notifications of rules. */
+/** Dependencies for sending the notifications of rules. */
 interface RuleDelivery {
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
@@ -55,13 +55,13 @@ interface RuleDelivery {
   readonly externalUrl: string;
   readonly now: () => number;
   /**
-   * When this process last reported an alert to all of the tenant's Alertmanagers, in ms, by tenant and by the alert's
-   * key. A cache.
+   * Cache, by tenant and by alert key, of when this process last reported the alert to all of the tenant's
+   * Alertmanagers, as Unix time in ms.
    */
   readonly reported: Map<Id, Map<string, number>>;
 }
 
-/** @template Event the events of monitors and checks, which this room only passes on */
+/** @template Event the events of monitors and checks, which this folder only passes on */
 export interface SendDependencies<Event extends BaseEvent = BaseEvent> extends RuleDelivery {
   readonly store: Pick<EvaluatorStore<Event>, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   /** Returns the destinations of a batch of monitor and check alerts. */
@@ -89,29 +89,31 @@ const PARALLEL = 32;
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
 /**
- * A batch becomes a dead letter this long before it expires, in ms, unless it is delivered at once. After an outage of
- * the evaluator, the oldest batch of each queue has one attempt. The batches behind it have none if this attempt fails.
+ * Time before its expiry at which a batch becomes a dead letter, in ms. A batch that has not been attempted
+ * by then (after an outage of the evaluator) first gets one attempt, unless an earlier batch of its queue has
+ * just failed.
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
 /**
- * Age of a batch of events after which its channels no longer wait for the list of alerts, ms. An alert that the list
- * lacks is better than an alert of which nobody hears.
+ * Age of a batch of events after which its channels no longer wait for the list of alerts, in ms. It is
+ * better that the list lacks an alert than that nobody is notified of it.
  */
 const MAX_LIST_WAIT_MS = 600_000;
 /** Number of attempts after which a batch becomes a dead letter. */
 export const MAX_ATTEMPTS = 36;
-/** Reason why a batch was given up that no receiver refused. */
+/** Reason recorded for a batch that was given up although no receiver refused it. */
 const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
 const FIRST_WAIT_MS = 30_000;
 /**
- * Maximum wait between two attempts, ms. New alerts wait behind a batch that failed. So when its receiver works again,
- * they wait for at most this time.
+ * Maximum wait between two attempts, in ms. New alerts wait behind a batch that failed. Once its receiver
+ * works again, they wait for at most this time.
  */
 const LONGEST_WAIT_MS = 600_000;
 /**
- * Minimum time between two reports of an alert to an Alertmanager, ms. Like Prometheus, the evaluator reports alerts
- * again about once a minute. Without this limit, runs with groups of half a minute would report them up to three times
- * a minute. It is a little less than a minute, because two runs may send slightly less than a minute apart.
+ * Minimum time between two reports of an alert to an Alertmanager, ms. Like Prometheus, the evaluator reports
+ * alerts again about once a minute. Without this limit, a run that evaluates rule groups every half minute
+ * would report alerts up to three times a minute. The limit is a little less than a minute, because two runs
+ * may send slightly less than a minute apart.
  */
 const RESEND_MS = 55_000;
 
@@ -156,12 +158,15 @@ export async function sendAll<Event extends BaseEvent>(
     }
   });
   const { settled, ...counts } = report;
-  // Count batches that nobody has tried to send, too: there may have been no time for them.
+  // Also count batches that were not attempted, since there may have been no time for them.
   const oldest = outbox.find((item) => !settled.has(item.key) && !isRepeated(item));
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }
 
-/** Returns whether a batch has only repeated notifications. A damaged notification may be a change. */
+/**
+ * Returns whether a batch has only repeated notifications. Returns false if any notification is damaged,
+ * because it may be a change.
+ */
 function isRepeated({ batch, damaged = 0 }: OutboxItem): boolean {
   return damaged === 0 && !isEventBatch(batch) && !batch.notifications.some(isChange);
 }
@@ -213,8 +218,8 @@ async function reportToAlertmanagers(
 }
 
 /**
- * Counts a failure. An unexpected error, such as a batch in another release's format, is a failure that may pass,
- * so the other batches are still sent.
+ * Counts and logs a failure to deliver. An unexpected error, such as a batch in another release's format,
+ * becomes an error that is not final: the delivery is retried, and the other batches are still sent.
  */
 function note(tenant: string, error: unknown, report: Report): DeliveryError {
   report.failed++;
@@ -247,8 +252,8 @@ async function empty<Event extends BaseEvent>(
     const ageMs = now() - batch.tickMs;
     const isSurplus = i < items.length - MAX_WAITING;
     const isEnding = now() > expiresMs - BEFORE_EXPIRY_MS;
-    // The table may already have removed later batches that have expired, too. So an alert's start may be here without
-    // its end.
+    // Never send an expired batch. The table may already have removed later batches that have expired, too,
+    // so this batch could announce an alert whose end is never announced.
     const isExpired = now() > expiresMs;
     if (isSurplus || isExpired || (isEnding && attempts > 0)) {
       const reason = isSurplus ? `more than ${MAX_WAITING} batches of notifications waited` : WAITED;
@@ -264,7 +269,8 @@ async function empty<Event extends BaseEvent>(
     const destinations = await destinationsOf(dependencies, tenant, item, changeReceivers);
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
-    // A refusal makes the batch a dead letter, which has the damaged bytes, once its other notifications are sent.
+    // Record a refusal, so that the batch becomes a dead letter once its other notifications are sent. The
+    // dead letter keeps the damaged bytes.
     if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
     const failures = new Map<string, string>();
     for (const destination of destinations) {
@@ -359,8 +365,8 @@ async function destinationsOf<Event extends BaseEvent>(
 }
 
 /**
- * Returns the queue of a batch whose destinations could not be determined. All later batches of its monitor wait for
- * it, for any time: any of their destinations may be one of its destinations.
+ * Returns the queue of a batch whose destinations could not be determined. All later batches of its monitor
+ * wait for it, without a time limit, because they may have destinations in common with it.
  */
 function unknownDestinations(monitorId: string): string {
   return `destinations ${monitorId}`;

@@ -68,8 +68,9 @@ export function advanceAlerts(
 }
 
 /**
- * Returns an alert whose times are not later than a tick. If an evaluator's clock was wrong, its tick may have been in
- * the future. The alert must neither wait until that time, nor be kept or reported until then.
+ * Returns an alert whose times are not later than a tick. If an evaluator's clock was wrong, its tick may
+ * have been in the future. Without this correction, a pending alert would not fire, and a resolved alert
+ * would be kept and reported, until that time.
  */
 function notAfter(alert: Alert, tickMs: number): Alert {
   const { activeAtMs, resolvedAtMs, keepFiringSinceMs } = alert;

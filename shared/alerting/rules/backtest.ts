@@ -79,8 +79,8 @@ const MAX_BACKTEST_SAMPLES = 10_000_000;
 const PART_MS = DAY_MS / 12;
 
 /**
- * Evaluates rule groups over history, as if they had been created at the start of the range and no alert had been
- * pending.
+ * Evaluates rule groups over past samples, as if the groups had been created at the start of the range, with
+ * no alert pending.
  *
  * Rules see the results of this backtest. They do not see samples that are stored under the same names from the start
  * of the range on. So a rule group that was evaluated before gives the same results again.
@@ -105,7 +105,7 @@ export async function backtest(
 
 class Run {
   private readonly alerts: PastAlert[] = [];
-  /** Cache of the latest alert that fired, by rule and labels. */
+  /** The latest alert that fired, by rule and labels. */
   private readonly latest = new Map<string, PastAlert>();
   private readonly failures = new Map<string, FailedRule>();
   private readonly results = new MemorySampleStore();
@@ -166,7 +166,9 @@ class Run {
     return due.sort((a, b) => a.tickMs - b.tickMs || a.index - b.index);
   }
 
-  /** Hides samples that rules of these names have stored since the start of the range. */
+  /**
+   * Returns a store without the samples that rules of these names have stored since the start of the range.
+   */
   private withoutOwn(store: SampleStore): SampleStore {
     const hiddenFromMs =
       this.options.range.fromMs - Math.max(...this.ruleGroups.map((_, i) => this.offsetOf(i)));

@@ -8,21 +8,21 @@ export type Condition =
   /** Missing series, as in `absent(up{job="api"})`. */
   | { readonly kind: 'absence'; readonly query: string };
 
-/** For each comparison, the one that means the same when its sides are swapped. */
+/** The operator to use when the sides of a comparison are swapped: `10 < load` is `load > 10`. */
 const MIRRORED: Readonly<Record<string, string>> = { '>': '<', '<': '>', '>=': '<=', '<=': '>=' };
 
 /**
  * Finds the condition that an alert's expression tests.
  *
  * @param expr the parsed `text`
- * @returns undefined when the expression has neither of the known forms
+ * @returns undefined when the expression is neither a comparison with a number nor a test for absence
  */
 export function conditionOf(expr: Expr, text: string): Condition | undefined {
   const textOf = ({ start, end }: Expr) => text.slice(start, end);
   if (expr.kind === 'paren') return conditionOf(expr.expr, text);
   if (expr.kind === 'call') return absenceOf(expr, textOf);
   if (expr.kind !== 'binary') return undefined;
-  // The left side provides the value of an element.
+  // `and` and `unless` only filter: the values are those of the left side.
   if (expr.op === 'and' || expr.op === 'unless') return conditionOf(expr.left, text);
   if (!COMPARISONS.has(expr.op) || expr.bool) return undefined;
   const [left, right] = [numberOf(expr.left), numberOf(expr.right)];

@@ -23,14 +23,14 @@ export interface WrittenSample {
   readonly value: number | bigint;
 }
 
-/** Writes the samples of one rule in one tick, all at one time as Unix time in ms. */
+/** Writes the samples of one rule in one tick. All have the timestamp `atMs`, a Unix time in ms. */
 export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => void;
 
 /**
  * Evaluates the rules of a rule group in one tick, in order.
  *
- * A rule that fails keeps its state and writes nothing. It does not even write stale markers: it has learnt nothing
- * about its series.
+ * A rule that fails keeps its state and writes nothing. It does not write stale markers either, because it
+ * cannot know which of its series have ended.
  *
  * @param states state of each rule after the previous tick
  * @param write receives each rule's samples immediately, so that queries of later rules see them

@@ -45,7 +45,7 @@ export interface RuleContext {
 
 /** Result of a rule in one tick. */
 export interface RuleOutcome {
-  /** Samples to store, at the time that the rule read. */
+  /** Samples to store. Their timestamp is the time at which the rule's expression was evaluated. */
   readonly samples: readonly InstantSample[];
   /** The rule's alerts after the tick; none for a recording rule. */
   readonly alerts: readonly Alert[];
@@ -164,7 +164,9 @@ function requireDistinct(given: readonly { readonly labels: Labels }[], message:
 /** Names of the series that alerting rules write. */
 export const ALERT_SERIES: readonly string[] = ['ALERTS', 'ALERTS_FOR_STATE'];
 
-/** Returns the samples of `ALERTS` and `ALERTS_FOR_STATE`, by which users and dashboards query an alert. */
+/**
+ * Returns an alert's samples of the series `ALERTS` and `ALERTS_FOR_STATE`, which users and dashboards query.
+ */
 function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
   return [
     { labels: seriesOf(labels, 'ALERTS', state), value: 1 },
@@ -184,7 +186,7 @@ function seriesOf(labels: Labels, name: string, state?: Alert['state']): Labels 
   );
 }
 
-/** Returns a rule's name: its alert, or the series it records. */
+/** Returns the name of a rule's alert, or of the series that it records. */
 export function ruleNameOf(rule: Rule): string {
   return rule.kind === 'recording' ? rule.record : rule.alert;
 }

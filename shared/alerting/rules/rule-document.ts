@@ -111,7 +111,7 @@ export function intervalOf(interval: string | undefined): number {
   return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
 }
 
-/** Returns the length of a checked duration, in ms; undefined for no duration. */
+/** Returns the length of a checked duration, in ms; undefined for an empty or absent text. */
 export function msOf(text = ''): number | undefined {
   const ms = text === '0' ? 0 : parseDurationMs(text);
   return typeof ms === 'number' ? ms : undefined;

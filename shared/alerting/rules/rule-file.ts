@@ -22,14 +22,14 @@ export interface RuleFile {
 }
 
 const MAX_RULE_FILE = 4 * 1024 * 1024;
-/** Maximum number of rules in one file. YAML aliases can make a short file expand to many. */
+/** Maximum number of rules in one file. With YAML aliases, even a short file can expand to many rules. */
 const MAX_RULES = 20_000;
 
 const GROUP_FIELDS = ['name', 'interval', 'query_offset', 'limit', 'labels', 'rules'];
 const RULE_FIELDS = ['record', 'alert', 'expr', 'for', 'keep_firing_for', 'labels', 'annotations'];
 
 /**
- * Parses and checks a file of rule groups, with the same rules as Prometheus.
+ * Parses a file of rule groups, and checks it as Prometheus does.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/recording_rules/
  */
@@ -135,7 +135,7 @@ class RuleGroupReader {
     return isExpression(rule.expr, fault) ? rule : undefined;
   }
 
-  /** Reads a field that is absent if its text is empty. */
+  /** Reads a text field. An empty text counts as an absent field. */
   private text<K extends string>({ entries }: YamlMapping, name: K): { [F in K]?: string } {
     const text = this.reader.text(entries.get(name)?.value, name);
     return (text === '' ? {} : { [name]: text }) as { [F in K]?: string };
@@ -202,7 +202,7 @@ function isExpression(expr: string, fault: Fault): boolean {
   }
 }
 
-/** Returns whether a rule may set a label: any non-empty UTF-8 name is allowed except that of the metric. */
+/** Returns whether a rule may set a label. Any non-empty UTF-8 name is allowed, except `__name__`. */
 function isLabelName(name: string): boolean {
   return name !== '' && name !== METRIC_NAME && name.isWellFormed();
 }

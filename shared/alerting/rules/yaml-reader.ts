@@ -11,7 +11,10 @@ import {
 } from 'yaml';
 import { parseDurationMs } from '../../promql/numbers';
 
-/** Number of characters and entries that may be read for each character of the text. {@link LEAST_READ} is added. */
+/**
+ * Number of characters and entries that may be read for each character of the text, in addition to
+ * {@link LEAST_READ}.
+ */
 const READS = 4;
 /** Number of characters and entries that may be read from any text, however short. */
 const LEAST_READ = 1_000_000;
@@ -51,16 +54,14 @@ export class YamlReader {
   private readonly contents: Node | undefined;
   private readonly aliased = new Map<Alias, Node>();
 
-  /**
-   * @param ignoresUnknownFields whether fields missing in the schema are accepted
-   */
+  /** @param ignoresUnknownFields whether fields that are not in the schema are accepted */
   constructor(
     text: string,
     private readonly ignoresUnknownFields = false,
   ) {
     this.left = LEAST_READ + READS * text.length;
-    // Take values from the text of scalars, so that `expr: 1` is the text "1". Look for duplicate keys in `anyMapping`
-    // instead: the library would compare each key with all others.
+    // Read keys as strings. Do not let the library look for duplicate keys, because it compares each key with
+    // all others; `anyMapping` finds them.
     const options = { lineCounter: this.lines, merge: true, stringKeys: true, uniqueKeys: false };
     const [document] = parseAllDocuments(text, options);
     this.contents = (document?.contents as Node | null | undefined) ?? undefined;
@@ -83,7 +84,7 @@ export class YamlReader {
   }
 
   fault(node: Node | null | undefined, message: string): undefined {
-    // The limit was exceeded, and that error has already been reported. Do not report the unread parts as further
+    // The read limit was exceeded, which has already been reported. Do not report the unread parts as further
     // errors.
     if (this.left < 0) return undefined;
     const { line, col } = this.lines.linePos(node?.range?.[0] ?? 0);
@@ -151,7 +152,7 @@ export class YamlReader {
     return [];
   }
 
-  /** Reads a scalar of any type as its text. Null counts as empty. */
+  /** Reads a scalar of any type as its text: `expr: 1` is the text "1". Null counts as empty. */
   text(given: Node | null | undefined, what: string): string {
     const node = this.resolve(given ?? null);
     if (isNull(node)) return '';

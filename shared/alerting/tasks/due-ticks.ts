@@ -4,9 +4,9 @@ import type { QuietPeriod } from './ingest-quiet';
 /** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
 /**
- * If the newest completed tick is further in the future than this, in ms, the clock of an evaluator was wrong. The rule
- * group then goes on with the newest tick, as a new one does. Otherwise it would not be evaluated until that time.
- * The clocks of correct evaluators differ by much less.
+ * If the newest completed tick is further in the future than this, in ms, the clock of an evaluator was
+ * wrong. The rule group then goes on with the newest due tick, like a new rule group, instead of waiting for
+ * the tick in the future. The clocks of healthy evaluators differ by much less.
  */
 export const MAX_TICK_AHEAD_MS = 5 * MINUTE_MS;
 

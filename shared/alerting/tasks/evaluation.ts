@@ -10,7 +10,7 @@ export interface TaskRef {
   readonly task: Id;
 }
 
-/** Requests the due ticks of some tasks. */
+/** A request to evaluate the due ticks of some tasks. */
 export interface EvaluationRequest extends EvaluationTime {
   /** Kind of all tasks in the request. */
   readonly kind: TaskKind;
@@ -18,8 +18,8 @@ export interface EvaluationRequest extends EvaluationTime {
 }
 
 /**
- * The event by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
- * monitors. The query function reads tasks, states and samples and writes nothing.
+ * The event with which the evaluator, which runs outside the VPC, invokes the query function to evaluate rule
+ * groups or monitors. The query function reads tasks, states and samples, and writes none of them.
  */
 export interface EvaluationEvent {
   readonly evaluate: EvaluationRequest;
@@ -30,7 +30,7 @@ export function isEvaluation(event: unknown): event is EvaluationEvent {
   return typeof event === 'object' && event !== null && 'evaluate' in event;
 }
 
-/** Result of a task. */
+/** Result of evaluating a task. */
 export type Outcome =
   | { readonly outcome: 'idle' }
   /** Neither the task nor its state exists, so the index may drop it. */
@@ -42,7 +42,7 @@ export type Outcome =
 export type TaskEvaluation = TaskRef & Outcome;
 
 export interface EvaluatedTask {
-  /** Tick of the state that was read; undefined if there was none. */
+  /** Newest tick of the state on which the evaluation is based; undefined if there was no state. */
   readonly afterMs?: number;
   readonly tickMs: number;
   /** Encoded state, in base64; absent for a removed task. */
@@ -87,7 +87,7 @@ export interface RunReport {
   readonly outboxAgeMs: number;
   /**
    * Delay of the task that is furthest behind, in ms. A task is behind if its newest completed tick is old,
-   * or if samples have not reached the tiers.
+   * or if the samples that it reads have not reached the tiers.
    */
   readonly lagMs: number;
 }

@@ -36,13 +36,13 @@ export interface TickCommit {
   readonly tenantId: Id;
   readonly kind: TaskKind;
   readonly task: Id;
-  /** Tick of the state that this one replaces; undefined for a task's first. */
+  /** Tick of the stored state that this commit replaces; undefined for a task's first commit. */
   readonly afterMs: number | undefined;
   /** The completed tick, as Unix time in ms. */
   readonly tickMs: number;
   /** Result of {@link encodeJson}; undefined removes the state of a removed task. */
   readonly state: Uint8Array | undefined;
-  /** Results of {@link encodeJson} of {@link NotificationBatch}es. */
+  /** {@link NotificationBatch}es and {@link EventBatch}es, each encoded by {@link encodeJson}. */
   readonly batches: readonly Uint8Array[];
 }
 
@@ -65,7 +65,10 @@ export interface OutboxItem<Event extends BaseEvent = BaseEvent> extends Deliver
   readonly key: string;
   readonly tenantId: Id;
   readonly batch: NotificationBatch | EventBatch<Event>;
-  /** Why the stored batch cannot be read, for example because of another release's format. It is shown without events. */
+  /**
+   * Why the stored batch cannot be read, for example because it has another release's format. `batch` then
+   * has no events.
+   */
   readonly unreadable?: unknown;
   /** Number of notifications or events of the stored batch that cannot be read. `batch` has the others. @default 0 */
   readonly damaged?: number;
@@ -255,8 +258,8 @@ export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
   async beginRun(run: string, untilMs: number): Promise<boolean> {
     return putItemIf(this.table, {
       Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-      // A retry after a lost response finds the run that the first attempt wrote. A run that ends far in the future was
-      // killed, and its clock was wrong.
+      // `run = :run`: a retry after a lost response finds the run that the first attempt wrote.
+      // `untilMs > :most`: a run that would end so far in the future had a wrong clock and was killed.
       ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR untilMs > :most OR run = :run',
       ExpressionAttributeValues: {
         ':now': { N: String(this.now()) },
@@ -307,8 +310,8 @@ function areLabels(labels: unknown): boolean {
 }
 
 /**
- * Decodes the progress of a delivery. A delivery that cannot be decoded counts as not begun, so the batch is sent
- * again, which receivers must bear.
+ * Decodes the progress of a delivery. A delivery that cannot be decoded counts as not begun, so the batch is
+ * sent again; receivers must tolerate repetition.
  */
 function deliveryIn(text: string | undefined): Delivery {
   try {

@@ -23,25 +23,25 @@ const QUIET_MINUTES = 2;
 /** Number of minutes that determine the usual number of tenants. */
 const USUAL_MINUTES = 20;
 /**
- * Minimum number of these minutes in which a tenant must have posted to count. So a stage whose tenants normally post
- * rarely is never quiet.
+ * Minimum number of these minutes that must have posts; with fewer, no usual number is known. So a stage
+ * whose tenants normally post rarely is never quiet.
  */
 const LEAST_ACTIVE = 16;
 /** Maximum number of tenants whose posts are checked, to tell whether samples still reach the stage. */
 const OBSERVED_TENANTS = 20;
 /**
- * Minimum usual number of tenants. The posts of a single tenant do not tell an outage from the death of its only host,
- * whose alert must not be missed.
+ * Minimum usual number of tenants. With a single tenant, an outage cannot be told from the death of its only
+ * host, and the alert for that host must not be missed.
  */
 const LEAST_TENANTS = 2;
 
 /**
  * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
- * result if it has changed. The canary posts as a tenant of its own, so a dead host of the only other tenant is no
- * outage.
+ * result if it has changed. The canary is one of the tenants. So if the only host of the only other tenant
+ * dies, this does not count as an outage.
  *
- * Compares each tenant with its own usual rate, and then counts tenants. So a large tenant that stops does not hide that
- * the others still post, and an outage that lets a few posts through is an outage.
+ * Compares each tenant with its own usual rate, and then counts tenants. So if only a large tenant stops, the
+ * other tenants still count as posting; and an outage is noticed even if a few posts get through.
  */
 export async function quietOf(
   usage: Pick<UsageTable, 'usesBetween'>,
@@ -80,9 +80,9 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
 }
 
 /**
- * Decides whether almost no tenant posts. A period lasts until at least a tenth of the usual number of tenants post in
- * a minute. While no tenant posts, it lasts for any time. If few tenants post steadily, their number becomes the usual
- * one after {@link USUAL_MINUTES} minutes.
+ * Decides whether almost no tenant posts. A period lasts until at least a tenth of the usual number of
+ * tenants post in a minute. While no tenant posts, it lasts without a limit. If only a few tenants keep
+ * posting, their number becomes the usual number after {@link USUAL_MINUTES} minutes.
  *
  * @param posting number of tenants that posted, by minute of Unix time; minutes without posts may be missing
  * @param last the last known period, ended or not
@@ -97,7 +97,7 @@ export function ingestQuiet(
   const at = (minute: number) => posting.get(minute) ?? 0;
   const usual = usualOf(posting, nowMs);
   if (last !== undefined && last.toMs === undefined) {
-    // A lower number of tenants that has lasted for the whole time is the usual one now.
+    // Once the period covers all minutes that determine the usual number, a lower usual number counts.
     const isLasting = usual !== undefined && from * MINUTE_MS >= last.fromMs;
     const wanted = QUIET_SHARE * (isLasting ? Math.min(usual, last.usual) : last.usual);
     return at(before - 1) < wanted ? last : { ...last, toMs: before * MINUTE_MS };

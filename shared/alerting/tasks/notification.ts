@@ -46,7 +46,10 @@ export interface NotificationBatch {
   readonly notifications: readonly Notification[];
 }
 
-/** A change of an alert of a monitor or check, as far as this room knows it. `monitors/alert-event.ts` has all of it. */
+/**
+ * A change of an alert of a monitor or check, with only the fields that this folder needs. The complete type
+ * is `AlertEvent` in monitors/alert-event.ts.
+ */
 export interface BaseEvent {
   /** Identifies the transition. A receiver may drop an id that it has seen. */
   readonly id: Id;
@@ -90,9 +93,9 @@ export interface Transitions {
 }
 
 /**
- * Compares the last notifications to receivers with the current state, and returns the notifications that they need. An
- * alert that fired and ended in between is not reported. A change during a silence is reported after the silence has
- * ended, if it still holds.
+ * Compares the firing alerts that receivers know of with the current alerts, and returns the notifications
+ * that receivers need. An alert that fired and ended in between is not reported. A change during a silence is
+ * reported after the silence has ended, if it still holds.
  *
  * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed
@@ -150,8 +153,8 @@ export function transitionsOf(
 }
 
 /**
- * Returns the repeat intervals that are due. The multiples of an interval are counted from the tick in which the alert
- * fired. The interval is due if one of them lies between the two ticks (the first excluded, the second included).
+ * Returns the repeat intervals that are due. An interval is due if one of its multiples, counted from the
+ * tick in which the alert fired, lies between the two ticks (`beforeMs` excluded, `tickMs` included).
  */
 function dueRepeats(
   intervalsMs: readonly number[],

@@ -20,7 +20,7 @@ export interface StoredRule extends RuleState {
 export interface RuleGroupState {
   /** The newest completed tick, as Unix time in ms. */
   readonly tickMs: number;
-  /** When the tick was evaluated, and for how long, in ms. */
+  /** When the tick was evaluated (Unix time), and how long the evaluation took, both in ms. */
   readonly evaluatedMs: number;
   readonly durationMs: number;
   readonly queryOffsetMs: number;

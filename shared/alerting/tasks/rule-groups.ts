@@ -112,7 +112,7 @@ function requireWithin(limit: keyof RuleLimits, most: number, count: number): vo
     );
 }
 
-/** Names of the limits in messages, as Mimir's ruler has them. */
+/** Names of the limits in messages, the same as in Mimir's ruler. */
 const LIMITED: Readonly<Record<keyof RuleLimits, string>> = {
   rules: 'rules',
   ruleGroups: 'rule groups',

@@ -20,7 +20,7 @@ export interface IndexedTask {
 }
 
 /**
- * The index of the rule groups and monitors of all tenants. The evaluator goes through it.
+ * The index of the rule groups and monitors of all tenants. The evaluator reads all of it in each run.
  *
  *     pk group-index   sk tenant#task   tenant: name   rules   interval: ms   changed: ms   kind
  *

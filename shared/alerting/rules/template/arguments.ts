@@ -8,7 +8,7 @@ export interface FunctionContext {
   readonly query: (expr: string) => Promise<readonly TemplateSample[]>;
   /** The time of the evaluation, as Unix time in ms. */
   readonly nowMs: number;
-  /** Address of the page that shows the database, for links. */
+  /** Base address for links to the database's web page. */
   readonly externalUrl: string;
 }
 
@@ -84,7 +84,7 @@ export function floatOf(value: TemplateValue): number {
   return value.startsWith('-') ? -parsed : parsed;
 }
 
-/** Converts Unix time in seconds to a time of Go. */
+/** Converts Unix time in seconds to a Go time. */
 export function timeOf(seconds: number): GoTime {
   if (!Number.isFinite(seconds)) throw new TemplateError('value is NaN or Inf');
   const time = GoTime.ofSeconds(seconds);

@@ -22,8 +22,9 @@ const MAX_CALLS = 100;
 /** Maximum length of an expanded text, in characters. */
 const MAX_OUTPUT = 64 * 1024;
 /**
- * Maximum length of all texts, and maps as texts, that functions are given and return in one expansion, in characters.
- * Without it, a few calls that each double a text or a map would exceed any memory.
+ * Maximum total length of the texts that functions take and return in one expansion, in characters. A map
+ * counts with its length as text. Without this limit, a few calls that each double a text or a map would use
+ * up the memory.
  */
 const MAX_TEXT = 8 * 1024 * 1024;
 

@@ -48,8 +48,8 @@ export function humanize1024(value: number): string {
 }
 
 /**
- * Formats seconds as days to seconds: 135.3563 gives `2m 15s`. Below a minute it gives four digits, below a
- * second a prefix.
+ * Formats a number of seconds in days, hours, minutes and seconds: 135.3563 gives `2m 15s`. A value below a
+ * minute has four digits (`12.35s`), and a value below a second also has a metric prefix (`12ms`).
  */
 export function humanizeDuration(value: number): string {
   if (!Number.isFinite(value)) return short(value);

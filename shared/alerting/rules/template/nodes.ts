@@ -15,7 +15,7 @@ export interface Operand {
 export type Command = readonly [Operand, ...Operand[]];
 
 export interface Pipeline {
-  /** Variables that receive the pipeline's value. There can be two only in `range`. */
+  /** Variables that receive the pipeline's value. Only `range` can have two. */
   readonly variables: readonly string[];
   /** Whether the variables are declared (`:=`) rather than assigned (`=`). */
   readonly declares: boolean;

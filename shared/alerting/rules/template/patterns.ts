@@ -25,7 +25,7 @@ export function searches(pattern: string, text: string): boolean {
   return compilePattern(pattern).matcher(text).find();
 }
 
-/** Maximum length of the parts that a replaced text is made of, in characters. */
+/** Maximum total length of the parts that {@link replaceAll} joins, in characters. */
 const MAX_PARTS = 1_000_000;
 
 const REFERENCE = /\$(?:(\$)|\{(\w+)\}|(\w+))/g;

@@ -1,7 +1,7 @@
 import { unquote } from '../../../promql/lexer';
 import { TemplateError, type TemplateValue } from './values';
 
-/** A piece of an action between `{{` and `}}`. */
+/** A token of an action, the part of a template between `{{` and `}}`. */
 export interface TemplateToken {
   readonly type: 'literal' | 'field' | 'variable' | 'word' | 'symbol' | 'space' | 'end';
   /** Name of a field or variable without `.` or `$`; other tokens as written. */
@@ -139,7 +139,9 @@ function tokenAt(
   return symbol === undefined ? undefined : { type: 'symbol', text: symbol };
 }
 
-/** Returns a bigint if the number is written as an integer, or is whole and small; else a float. */
+/**
+ * Parses a number. Returns a bigint if it is written as an integer, without point or exponent; else a float.
+ */
 function numberOf(text: string, fail: (message: string) => never): bigint | number {
   const digits = text.replaceAll('_', '');
   const magnitude = digits.replace(/^[+-]/, '');
