@@ -75,7 +75,7 @@ export function newestTick(
  * Applies the result of a monitor's evaluation to its alerts.
  *
  * @param judged the judgements, or the error that prevented them; after an error the alerts stay unchanged
- * @param series samples that the evaluation posts
+ * @param series samples that the evaluation produces, such as response times
  */
 export async function advanceMonitor(
   { tenant, monitor, state, tickMs }: DueMonitor,

@@ -10,7 +10,10 @@ export interface AlertEvent extends AlertTransition {
   readonly id: Id;
   /** Unix time of the event, in ms. */
   readonly atMs: number;
-  /** Whether channels are notified. They are not notified if the monitor is muted or its host is not `working`. */
+  /**
+   * Whether channels are notified. They are not notified if the monitor is muted, or if its host is retired
+   * or not `working`.
+   */
   readonly isTold: boolean;
   readonly subject: AlertSubject;
 }

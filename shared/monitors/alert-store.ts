@@ -13,8 +13,8 @@ export interface Page<T> {
 }
 
 /**
- * An alert with the Unix time of its last change, in ms, so that an event that is recorded again
- * never undoes a later event.
+ * An alert as stored. `changedMs` is the Unix time of its last change, in ms. With this time, an event that
+ * is recorded twice never undoes a later event.
  */
 interface StoredAlert {
   readonly alert: AlertRecord;

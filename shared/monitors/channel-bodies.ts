@@ -9,7 +9,7 @@ import { type AlertEvent, seconds } from './alert-event';
 import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';
 
-/** The sender named in notifications. */
+/** The tenant and the address that notifications give as their sender. */
 export interface Origin {
   /** The tenant's name. */
   readonly organization: string;
@@ -94,7 +94,7 @@ function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) 
 }
 
 /**
- * Returns the body of a request to Slack. It mentions the people that the channel names for the events'
+ * Returns the body of a request to Slack. It mentions the people whom the channel lists for the events'
  * statuses.
  */
 export function channelSlackBody(
@@ -166,7 +166,7 @@ function round(value: number): string {
   return String(Number(value.toFixed(2)));
 }
 
-/** Returns the URL of the page's view of an alert. */
+/** Returns the URL of an alert on the project's web page. */
 function alertUrl({ externalUrl }: Origin, { alert }: AlertEvent): string {
   return `${externalUrl}/alerts?alert=${encodeURIComponent(alert.id)}`;
 }

@@ -11,7 +11,7 @@ import { requireScopes, requireServices } from './references';
 /**
  * Checks the references and expressions in a monitor: services, roles, an expression, a query, a time.
  *
- * @param replaced the monitor that `spec` replaces; its services and roles are allowed although they may have been
+ * @param replaced the monitor that `spec` replaces; its services and roles are allowed even if they have been
  *   deleted
  * @throws {RefusedError} naming the field and its value
  */
@@ -48,7 +48,7 @@ export function checkMonitor(
   }
 }
 
-/** Returns the services and roles in a monitor, as it writes them. */
+/** Returns the names of the services and roles in a monitor, as written in it. */
 function namesOf(monitor: MonitorSpec): string[] {
   const service = 'service' in monitor ? monitor.service : undefined;
   const scopes = 'scopes' in monitor ? monitor.scopes : undefined;

@@ -64,7 +64,8 @@ export interface ReportContext {
 }
 
 /**
- * Maximum difference between a report's time and now, past or future, ms. A report with a larger difference is ignored.
+ * Maximum difference between a report's time and now, in the past or future, in ms. Other reports are
+ * ignored.
  */
 const MAX_AGE_MS = 6 * 3_600_000;
 
@@ -98,7 +99,7 @@ export function advanceCheck(
     isDown,
     opensAfterDowntime: false,
   };
-  // Reports count as consecutive attempts only if they are no further apart than this.
+  // Reports count as consecutive attempts only if they are at most {@link MAX_AGE_MS} apart.
   const isContinued = before?.alert !== undefined || sampleMs - (before?.sampleMs ?? sampleMs) <= MAX_AGE_MS;
   const known = isContinued ? before : undefined;
   const { track, transition } = advanceTrack(check.id, known, { status, message, sampleMs }, rules);

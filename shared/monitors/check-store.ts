@@ -56,7 +56,7 @@ export class CheckStore {
   /**
    * Applies a report to its check.
    *
-   * @returns the event of the check's alert; undefined if there is none
+   * @returns the event of the check's alert that the report causes; undefined if it causes none
    */
   report(
     tenant: Owner,
@@ -114,8 +114,8 @@ export class CheckStore {
   }
 
   /**
-   * Makes the checks that an agent lists the checks of its host. A check that is not listed stays only while its alert
-   * is open.
+   * Replaces the checks of a host with those that its agent lists. A check that is not listed is removed,
+   * unless its alert is open.
    */
   async setListed(
     { id }: Owner,

@@ -24,7 +24,7 @@ export interface ClosingStores {
 /**
  * Closes an alert at a user's request. A closed alert stays unchanged.
  *
- * @returns the alert afterwards; undefined when there is none
+ * @returns the alert after the request; undefined when there is no such alert
  */
 export async function closeAlert(
   stores: ClosingStores,

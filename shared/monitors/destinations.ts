@@ -24,7 +24,8 @@ export interface DestinationStores {
 }
 
 /**
- * Id of the list of alerts, which is the first destination of every batch. The channels wait until it has the batch.
+ * Id of the list of alerts, which is the first destination of every batch. The channels wait until the list
+ * has the batch, but only for the first ten minutes.
  */
 const RECORD = 'record';
 
@@ -57,9 +58,8 @@ export async function destinationsOf(
 }
 
 /**
- * Returns how to deliver events to a channel.
- *
- * @returns undefined for a channel that gets nothing: it is suspended, of a type that is only stored, or not for alerts
+ * Returns a function that delivers events to a channel. Returns undefined for a channel that gets nothing: it
+ * is suspended, has a type that is only stored, has no address to send to, or is not for alerts.
  */
 function deliveryTo(
   channel: Channel,
@@ -104,8 +104,10 @@ async function postEach(requests: readonly OutsideRequest[], post: DestinationSt
 }
 
 /**
- * Returns the ids of the channels that receive an event. A group that is a child of other groups applies only through
- * its parents.
+ * Returns the ids of the channels that receive an event. A group receives it if it is the default group, or
+ * if it names the event's monitor or one of its services. But if any group names the monitor with
+ * `skipDefault`, only such groups receive it. A group that receives an event passes it on to its child
+ * groups.
  */
 export function channelsFor(event: AlertEvent, groups: readonly NotificationGroup[]): Set<string> {
   const { monitorId, services } = event.subject;
@@ -136,8 +138,8 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
 }
 
 /**
- * Returns whether an event passes a group's notification level. The level `critical` includes the end of
- * alerts that have been CRITICAL or UNKNOWN.
+ * Returns whether a group's notification level lets an event through. The level `critical` lets through
+ * CRITICAL, UNKNOWN, and the end of alerts that have been one of these.
  */
 function isLoudEnough({ status, alert }: AlertEvent, { notificationLevel }: NotificationGroup): boolean {
   if (notificationLevel === 'all') return true;

@@ -18,7 +18,10 @@ export function holdsAt({ start, duration, recurrence }: Times, nowMs: number): 
   );
 }
 
-/** Returns the newest occurrence that begins by a time; for weekly downtimes, one for each weekday. */
+/**
+ * Returns the start of the newest occurrence that begins at or before `lastMs`; for weekly downtimes, one
+ * start for each weekday.
+ */
 function newest(startMs: number, recurrence: Times['recurrence'], lastMs: number): number[] {
   if (recurrence == null) return [startMs];
   const { type, interval, weekdays } = recurrence;

@@ -3,7 +3,10 @@ import { unixSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
 import { WEEKDAYS } from './weekdays';
 
-/** How downtimes may recur, as in Mackerel. During a downtime, no alert that matches it is opened. */
+/**
+ * How downtimes may recur, as in Mackerel. While a downtime is in effect, no alert to which it applies is
+ * opened.
+ */
 const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 
 const MAX_DURATION_MINUTES = 366 * 24 * 60;

@@ -25,7 +25,10 @@ export interface ExternalStores extends MonitorDocuments {
 
 /** Number of documents read in parallel. */
 const PARALLEL = 16;
-/** Maximum number of requests per invocation of the prober. Each is below 200 KB, and Lambda accepts 6 MB. */
+/**
+ * Maximum number of requests per invocation of the prober. Each is below 200 KB, and Lambda accepts events of
+ * up to 6 MB.
+ */
 const MAX_REQUESTS = 25;
 
 type DueExternal = DueMonitor & {

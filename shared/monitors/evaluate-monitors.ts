@@ -75,7 +75,7 @@ async function viewOf(
   return {
     names,
     hosts: registered,
-    // The cached hosts may be seconds old and lack a newly registered host.
+    // The cached hosts may be seconds old and may lack a newly registered host, so ask the store as well.
     isRetired: async (id) => !registered.has(id) && (await hosts.get(tenant.id, id))?.retiredAt !== null,
     services: allServices,
     downtimes: allDowntimes.filter((downtime) => holdsAt(downtime, nowMs)),
@@ -121,9 +121,8 @@ async function judge(
 }
 
 /**
- * Returns the reason why a monitor cannot be judged.
- *
- * @returns undefined when a store failed
+ * Returns the reason why a monitor cannot be judged. Returns undefined for any other error, such as that of a
+ * store.
  */
 export function errorText(error: unknown): string | undefined {
   return error instanceof MonitorError ||

@@ -7,11 +7,11 @@ export type HostsOfRole = (roleFullname: string) => readonly string[];
 /**
  * Compiles an expression to PromQL.
  *
- * Most functions of PromQL drop the name of a series. But the names alone distinguish the metrics of one host. So
- * metrics that a wildcard selects keep their name in the label `metric`. Each part of a group gets its index as a
- * label: `line1` in an innermost group, `line2` in a group of such groups.
+ * Most functions of PromQL drop the name of a series, but only the name distinguishes the metrics of one
+ * host. So metrics that a wildcard selects also get their name as the label `metric`. Each part of a group
+ * gets its index as a label: `line1` in an innermost group, `line2` in a group of such groups.
  *
- * `roleSlots` reads the hosts that are in the role now, because nobody records former members.
+ * `roleSlots` reads the hosts that are in the role now, because former members are not recorded.
  *
  * @throws {ExpressionError} when the PromQL would be too long
  */
@@ -21,7 +21,7 @@ export function promqlOf(expression: Expression, hostsOf: HostsOfRole): string {
 
 interface Context {
   readonly hostsOf: HostsOfRole;
-  /** How far in the past the metrics are read, in ms. */
+  /** How much earlier than the time of the evaluation the metrics are read, in ms. */
   readonly shiftMs: number;
 }
 
@@ -37,16 +37,16 @@ interface Compiled {
 }
 
 /**
- * Step of a subquery, which is a window over anything but a selector. It is the resolution of Mackerel's
- * metrics.
+ * Step of subqueries, which express windows over anything other than a selector. It is the resolution of
+ * Mackerel's metrics.
  */
 const WINDOW_STEP = '1m';
 
 const NOTHING = '(vector(0) < 0)';
 
 /**
- * Maximum length of the PromQL, in characters. Some functions write their argument three times, so nesting multiplies
- * the length.
+ * Maximum length of the PromQL, in characters. Some functions repeat their argument up to three times, so
+ * nesting them multiplies the length.
  */
 const MAX_CHARACTERS = 200_000;
 
@@ -175,8 +175,8 @@ function windowOf({ text, selector }: Compiled, ms: number): string {
 }
 
 /**
- * Computes the seconds until a line reaches a threshold. The result is infinite while the line moves away, so that a
- * monitor with `<` does not raise an alert.
+ * Computes the seconds until a line reaches a threshold. If the line is moving away from it, the result is
+ * infinite, so that a monitor with the operator `<` does not raise an alert.
  */
 function timeLeft(window: string, threshold: number): string {
   const now = `predict_linear(${window},0)`;

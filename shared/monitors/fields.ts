@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { text } from '../platform/fields';
 
 /**
- * Fields that several of Mackerel's objects share. If a client omits a field or posts null, the field is stored as
- * such.
+ * Fields that several of Mackerel's objects share. A field that a client omits stays absent, and a field that
+ * it posts as null is stored as null.
  */
 
 const MAX_MEMO = 2048;

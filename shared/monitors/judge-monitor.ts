@@ -61,7 +61,7 @@ export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
 
-/** The part of a subject's track that a judgement needs. */
+/** The part of a track that judging its subject needs. */
 export type OpenTrack = Pick<Track, 'key' | 'alert'>;
 
 /**
@@ -95,7 +95,10 @@ export async function judgeMonitor(
   }
 }
 
-/** Returns the hosts to judge. Alerts of hosts with other statuses stay as they are. */
+/**
+ * Returns the hosts to judge: those in the monitor's scopes whose status is watched. Alerts of all other
+ * hosts stay as they are.
+ */
 function watchedHosts(
   monitor: MonitorOf<'host' | 'connectivity'>,
   hosts: readonly RegisteredHost[],
@@ -219,7 +222,7 @@ async function judgeService(
   const missing = longestMissingMs(monitor);
   if (samples.values.length === 0 && memory.newestMs === undefined && missing > 0)
     samples = await read(missing + 60_000);
-  // An evaluator whose clock was wrong may have remembered a sample of the future.
+  // An evaluator whose clock was wrong may have remembered a time in the future.
   const rememberedMs = memory.newestMs && Math.min(memory.newestMs, nowMs);
   const newestMs = samples.timestamps.at(-1) ?? rememberedMs;
   const judgements = new Map<string, Judgement>();
@@ -242,7 +245,7 @@ function presence(samples: JudgedSamples, nowMs: number): Judgement | undefined 
   return latest && { status: 'OK', ...latest };
 }
 
-/** Evaluates a query at a time some minutes ago. */
+/** Evaluates a query at the time `minutes` ago. */
 function resultOf(
   text: string,
   minutes: number,
@@ -272,7 +275,8 @@ async function judgeQuery(
   const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
   // The empty key stands for a query that returns nothing.
   if (found.length === 0) return new Map([['', NO_VALUE]]);
-  // A series that has ended keeps its open alert. If a user has closed the alert, the monitor forgets the series.
+  // If a series is no longer in the result, its alert stays open. If it has no open alert, for example
+  // because a user closed the alert, the monitor forgets the series.
   const judgements = new Map<string, Judgement>(
     tracks.map(({ key, alert }) => [key, alert === undefined ? { status: 'OK' } : NO_VALUE]),
   );
@@ -290,7 +294,7 @@ const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no v
 const USUAL_METRICS = ['loadavg5', 'processor_queue_length'];
 const MAX_WITNESSES = 20;
 
-/** Finds hosts that posted nothing lately. Hosts that never posted are not watched. */
+/** Finds hosts that have posted nothing for {@link GONE_MS}. Hosts that never posted are not judged. */
 async function judgeConnectivity(
   monitor: MonitorOf<'connectivity'>,
   memory: MonitorMemory,
@@ -305,7 +309,7 @@ async function judgeConnectivity(
     hosts.length === 0 ? [] : (await readHosts(inputs, names, EVERY_HOST, GONE_MS)).keys(),
   );
   const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
-  // Hosts that post none of these metrics may still post others.
+  // A host that posts none of these metrics may still post others, so read all metrics of the missing hosts.
   const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
   const missingIds = missing.map(({ id }) => id);
   for (const part of slicesOf(missingIds, MAX_NAMED_HOSTS))

@@ -14,8 +14,9 @@ export interface JudgedProbe {
 const MAX_RESPONSE_TIMES = 10;
 
 /**
- * Judges the result of requesting an external URL. Each request counts once for `maxCheckAttempts`. The
- * message is the status that the server answered, or an error; `mkr alerts` displays the two differently.
+ * Judges the result of requesting an external URL. Each request counts as one attempt towards
+ * `maxCheckAttempts`. The message is the HTTP status of the response, or an error; `mkr alerts` displays the
+ * two differently.
  *
  * @param nowMs time of the request, as Unix time in ms
  */

@@ -22,9 +22,9 @@ export interface Thresholds {
   readonly critical?: number | null;
 }
 
-/** Maximum age of a sample that is judged, in ms. */
+/** Maximum age of a series' newest sample, in ms. A series whose newest sample is older is not judged. */
 export const MAX_SAMPLE_AGE_MS = 20 * 60_000;
-/** Range of time that contains the samples of an average, in ms. */
+/** Maximum age of the samples in an average, in ms. */
 export const AVERAGE_RANGE_MS = 24 * 3_600_000;
 /** Time without posts after which an agent counts as gone, in ms. */
 export const GONE_MS = 10 * 60_000;

@@ -1,7 +1,10 @@
 import type { AlertStatus } from './alert-record';
 import type { AlertSubject } from './alert-subject';
 
-/** The host or series that a preview's line or alert concerns. Both are absent if the monitor has only one subject. */
+/**
+ * The host or series that a line or alert of a preview belongs to. Both are absent if the monitor has only
+ * one subject.
+ */
 export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
 
 /** An alert that would have been open. Times are ticks: Unix times in seconds. */
@@ -35,6 +38,9 @@ export interface MonitorPreview {
   /** At most {@link MAX_ALERTS}, the oldest first. */
   readonly alerts: readonly PreviewAlert[];
   readonly alertCount: number;
-  /** Ticks in which the monitor could not be evaluated; absent if there were none. */
+  /**
+   * Number of ticks in which the monitor could not be evaluated, with the time and error of the first; absent
+   * if there were none.
+   */
   readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
 }

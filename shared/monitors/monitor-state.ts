@@ -9,8 +9,8 @@ export interface MonitorState {
   /** Unix time of the last evaluation, in ms. A manual close adds one ms. */
   readonly tickMs: number;
   /**
-   * The monitor as it was then. Even after the monitor was removed, this copy is needed to notify channels that its
-   * alerts have ended.
+   * The monitor as it was then. When the monitor is removed, the evaluator needs this copy to notify channels
+   * that its alerts have ended.
    */
   readonly monitor: Monitor;
   readonly tracks: readonly Track[];

@@ -29,7 +29,10 @@ export const DEFAULTS = {
   queryBackwardMinutes: 0,
 } as const;
 
-/** Metrics of hosts in percent that are computed from posted ones. */
+/**
+ * Mackerel's host metrics in percent, which are computed from posted metrics. Their thresholds must be from 0
+ * to 100.
+ */
 const PERCENT_METRICS: ReadonlySet<string> = new Set([
   'cpu%',
   'memory%',

@@ -25,11 +25,14 @@ export type NotificationGroupSpec = z.output<typeof notificationGroupSpec>;
 
 export type NotificationGroup = NotificationGroupSpec & {
   readonly id: string;
-  /** Each tenant has one default group, which receives every notification. */
+  /**
+   * Each tenant has one default group. It receives the events of all monitors, except those that another
+   * group names with `skipDefault`.
+   */
   readonly type: 'group' | 'group-default';
 };
 
-/** Returns the default group of a tenant that has not changed it. */
+/** Returns the initial default group of a tenant. */
 export function defaultNotificationGroup(id: string): NotificationGroup {
   return {
     id,
@@ -41,7 +44,7 @@ export function defaultNotificationGroup(id: string): NotificationGroup {
   };
 }
 
-/** Returns whether, after the change, a group would contain itself through its children. */
+/** Returns whether the changed group would contain itself, directly or through its children. */
 export function hasCycle(
   groups: readonly Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>[],
   changed: Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>,

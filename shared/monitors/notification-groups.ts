@@ -3,7 +3,7 @@ import type { Table } from '../platform/table';
 import { GivenDocuments } from '../registry/given-documents';
 import { defaultNotificationGroup, type NotificationGroup } from './notification-group';
 
-/** Returns the id of a tenant's default group, which exists without being stored. */
+/** Returns the id of a tenant's default group. The id is known even if the group is not stored. */
 export function defaultGroupId(tenantId: Id): string {
   return idBytes('default-notification-group', tenantId).toString('hex').slice(0, 11);
 }

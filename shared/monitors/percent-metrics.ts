@@ -2,7 +2,7 @@ import type { JudgedSamples } from './judge';
 
 /** How to compute a percentage from posted metrics. */
 interface PercentMetric {
-  /** Regular expression that matches the metrics' names. */
+  /** Regular expression that matches the names of the posted metrics. */
   readonly names: string;
   /**
    * @returns the percentages; several if each is judged separately
@@ -18,7 +18,7 @@ interface PercentMetric {
 const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
   'cpu%': {
     names: 'cpu[.][a-z]+[.]percentage',
-    // A host's percentages add up to 100 for each core.
+    // The posted percentages add up to 100 for each core, so divide by their sum.
     compute: (metrics) =>
       ratio(metrics, (at) => {
         const idle = at('cpu.idle.percentage');
@@ -57,8 +57,8 @@ export function percentMetricOf(metric: string): PercentMetric | undefined {
 type ValueAt = (name: string) => number | undefined;
 
 /**
- * Returns percentages for all times at which any metric has a sample. A time is skipped if a metric has no sample at it,
- * or if the whole is 0, as on a host without swap.
+ * Returns a percentage for each time at which a metric has a sample. A time is skipped if its part or its
+ * whole is unknown, or if the whole is 0, as the swap of a host without swap.
  *
  * @param parts returns the part and the whole at a time
  */

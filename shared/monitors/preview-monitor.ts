@@ -19,7 +19,10 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly downtimes: readonly Downtime[];
   /** Half-open range of the ticks, as Unix time in ms. */
   readonly range: TimeRange;
-  /** Called between ticks and after failed reads. Throws once the reads' budget or the time is used up. */
+  /**
+   * Called before each tick and after a failed evaluation. Throws once the budget of reads or the time is
+   * used up.
+   */
   readonly check: () => void;
 }
 
@@ -34,8 +37,8 @@ const MAX_ALERTS = 1_000;
  * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. Each tick is
  * judged by the evaluator's code, using the current hosts with their current roles and statuses.
  *
- * @throws {RefusedError} for a type that cannot be judged from samples, or if a bound is exceeded; also any error that
- *   `check` throws
+ * @throws {RefusedError} for a type of monitor that is not judged from samples, or if a bound is exceeded;
+ *   also any error that `check` throws
  */
 export async function previewMonitor(monitor: Monitor, options: PreviewOptions): Promise<MonitorPreview> {
   const intervalMs = monitorIntervalOf(monitor);
@@ -56,7 +59,10 @@ export async function previewMonitor(monitor: Monitor, options: PreviewOptions):
 }
 
 class Run {
-  /** Read each selection up to the end of the preview at once, because later ticks need its later samples. */
+  /**
+   * Store whose reads all ticks share. The first read of a selector reads up to the end of the preview,
+   * because later ticks need the later samples.
+   */
   private readonly store = new SharedReads(
     () => this.options.store,
     () => this.aheadMs,

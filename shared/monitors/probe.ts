@@ -18,11 +18,17 @@ export type ProbeRequest = Pick<
 export interface Probe {
   /** HTTP status of the last response, after redirects. */
   readonly status?: number;
-  /** Time until the end of the last response's body, including redirects, in ms. Absent if no response was complete. */
+  /**
+   * Time from the start of the first request to the end of the last response's body, including redirects, in
+   * ms. Absent if the last response was not complete.
+   */
   readonly responseMs?: number;
   /** The reason why the URL is judged CRITICAL, regardless of the HTTP status. */
   readonly error?: string;
-  /** Expiry of the certificate of the first server, as Unix time in ms. Absent without TLS. */
+  /**
+   * When the certificate of the first server (before any redirect) expires, as Unix time in ms. Absent
+   * without TLS.
+   */
   readonly certificateEndsMs?: number;
 }
 
@@ -40,7 +46,7 @@ const FAMILY = { ipv4: 4, ipv6: 6, auto: 0 } as const;
 /**
  * Requests an external URL.
  *
- * @param allowsPrivate whether private addresses are allowed, for a stack on the user's own machine
+ * @param allowsPrivate whether private addresses are allowed, for a local stack
  * @param timeoutMs time-out for the whole exchange, in ms
  */
 export async function probe(

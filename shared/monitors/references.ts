@@ -4,10 +4,10 @@ import type { Service } from '../registry/services';
 import { parseScope } from './fields';
 import { hasCycle, type NotificationGroup, type NotificationGroupSpec } from './notification-group';
 
-/** Names or ids in a field of an object. */
+/** Names or ids of other objects, in a field of an object. */
 type Names = readonly string[] | null | undefined;
 
-/** The fields in which downtimes and settings of alert groups name services, roles and monitors. */
+/** The fields in which downtimes and settings of alert groups refer to services, roles and monitors. */
 interface Scopes {
   readonly serviceScopes?: Names;
   readonly serviceExcludeScopes?: Names;
@@ -17,16 +17,17 @@ interface Scopes {
   readonly monitorExcludeScopes?: Names;
 }
 
-/** Objects of a tenant that others may name. */
+/** Objects of a tenant to which other objects may refer. */
 interface KnownObjects {
   readonly services: readonly Service[];
   readonly monitors: readonly { readonly id: string }[];
 }
 
 /**
- * Checks what a downtime, or a setting of alert groups, names.
+ * Checks that the services, roles and monitors to which a downtime or a setting of alert groups refers exist.
  *
- * @param replaced the object that `spec` replaces; what it names is allowed although it may have been deleted
+ * @param replaced the object that `spec` replaces; its references are allowed even if their objects have been
+ *   deleted
  * @throws {RefusedError} naming the field and its value
  */
 export function checkScopes(spec: Scopes, { services, monitors }: KnownObjects, replaced?: Scopes): void {
@@ -39,8 +40,9 @@ export function checkScopes(spec: Scopes, { services, monitors }: KnownObjects, 
 }
 
 /**
- * Checks what a notification group names. Its deleted monitors and services may stay in it: the group is still notified
- * that a deleted monitor's alerts close.
+ * Checks that the groups, channels, monitors and services to which a notification group refers exist. Deleted
+ * monitors and services that it already refers to may stay: the group must still be notified when the alerts
+ * of a deleted monitor close.
  *
  * @param id id of the group that `spec` replaces; undefined for a new one
  * @throws {RefusedError} naming the field and its value, or if the group would contain itself
@@ -77,7 +79,8 @@ function servicesOf({ services }: NotificationGroupSpec): Names {
 /**
  * Checks that the services and roles of scopes exist.
  *
- * @param stored scopes that the object has already; they are allowed although what they name may have been deleted
+ * @param stored scopes that the object already has; they are allowed even if their service or role has been
+ *   deleted
  * @throws {RefusedError} for any other service or role that does not exist
  */
 export function requireScopes(
@@ -99,7 +102,7 @@ export function requireScopes(
 /**
  * Checks that services exist.
  *
- * @param stored names that the object has already; they are allowed although their services may have been deleted
+ * @param stored names that the object already has; they are allowed even if their services have been deleted
  * @throws {RefusedError} for any other service that does not exist
  */
 export function requireServices(
@@ -116,7 +119,7 @@ export function requireServices(
 /**
  * Checks that the objects with these ids exist.
  *
- * @param stored ids that the object has already; they are allowed although what they name may have been deleted
+ * @param stored ids that the object already has; they are allowed even if their objects have been deleted
  * @throws {RefusedError} for any other id that is not in `known`
  */
 function requireIds(

@@ -41,13 +41,16 @@ export function watches({ scopes, excludeScopes }: Scopes, roles: HostRoles): bo
 /** A subject that a downtime may apply to. */
 export interface DownSubject {
   readonly monitorId: string;
-  /** The host's roles, if it is a host. */
+  /** The host's roles, if the subject is a host. */
   readonly roles?: HostRoles;
-  /** The service, if it is a metric of a service. */
+  /** The service, if the subject is a metric of a service or an external URL with a service. */
   readonly service?: string;
 }
 
-/** Returns whether a downtime applies to a subject. Every kind of scope that the downtime names must match. */
+/**
+ * Returns whether a downtime applies to a subject. If the downtime has scopes of several kinds, the subject
+ * must fit each kind.
+ */
 export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
   const all: HostRoles = service === undefined ? roles : { [service]: [] };
   return (

@@ -3,8 +3,8 @@ import type { GivenDocuments } from '../registry/given-documents';
 import type { Channel } from './channel';
 
 /**
- * Suspends channels, so that nothing is sent to them until a user replaces them. A channel that is suspended already
- * keeps its time. Ids that name no channel are ignored.
+ * Suspends channels, so that nothing is sent to them until a user replaces them. A channel that is already
+ * suspended keeps its `suspendedAt`. Unknown ids are ignored.
  */
 export async function suspendChannels(
   channels: Pick<GivenDocuments<Channel>, 'change'>,

@@ -24,8 +24,8 @@ export interface ReportStores {
 }
 
 /**
- * Takes the valid reports of checks. Skips invalid reports, and those of unknown hosts. Rejecting the whole request
- * would lose the valid reports too, because agents drop a batch that is rejected.
+ * Applies the valid reports of checks. Skips invalid reports, and reports of unknown or retired hosts.
+ * Rejecting the whole request would lose the valid reports too, because agents drop a batch that is rejected.
  */
 export async function takeReports(
   stores: ReportStores,
@@ -45,7 +45,7 @@ export async function takeReports(
     stores.downtimes.list(tenant.id),
   ]);
   const current = allDowntimes.filter((downtime) => holdsAt(downtime, nowMs));
-  // Take the reports of one check sequentially, in order.
+  // Apply the reports of one check one after another, in order.
   const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
   await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
     const host = known.get(ofCheck[0]!.source.hostId);

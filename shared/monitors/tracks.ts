@@ -27,8 +27,8 @@ export interface Track {
   /** Time of the newest sample that was judged. */
   readonly sampleMs?: number;
   /**
-   * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the subject has
-   * been normal again.
+   * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the
+   * subject has been normal again, unless the monitor sets {@link TrackRules.opensAfterDowntime}.
    */
   readonly isPassedOver?: boolean;
   readonly alert?: OpenAlert;
@@ -70,10 +70,12 @@ export interface AdvancedTrack {
 }
 
 /**
- * Applies a judgement to a track. A sample judged before changes nothing.
+ * Applies a judgement to a track. If the sample has been judged before, only a repeated notification may be
+ * due.
  *
  * @param stored state after the previous judgement
- * @param judgement undefined if the subject cannot be judged now; then only repeated notifications are due
+ * @param judgement undefined if the subject cannot be judged now; then, too, only a repeated notification may
+ *   be due
  */
 export function advanceTrack(
   key: string,
@@ -100,7 +102,8 @@ export function advanceTrack(
     ...(sampleMs !== undefined && { sampleMs }),
   };
   if (alert !== undefined) return changeAlert(next, alert, status, found, rules);
-  // Missing samples open an alert immediately, without counting attempts.
+  // A judgement without a sample time, such as that samples are missing, opens an alert at once, whatever the
+  // number of attempts.
   if (judgement.sampleMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };
@@ -108,8 +111,8 @@ export function advanceTrack(
 }
 
 /**
- * Returns a track whose sample and last notification are not after a time. An evaluator whose clock was wrong may have
- * judged a time in the future. Neither new samples nor repeated notifications must wait for that time.
+ * Corrects times of a track that are in the future. An evaluator whose clock was wrong may have set them. New
+ * samples and repeated notifications must not wait until these times.
  */
 function notAfter(track: Track, nowMs: number): Track {
   const { sampleMs, alert, ...rest } = track;
@@ -217,7 +220,10 @@ export function closing(
   };
 }
 
-/** Closes a track's alert at a user's request. If the cause persists, the next judgement opens another alert. */
+/**
+ * Closes a track's alert at a user's request. If the subject is still abnormal, the next judgement opens
+ * another alert.
+ */
 export function closedByHand({ alert, ...track }: Track, reason: string): AdvancedTrack {
   return { track, ...(alert && { transition: closing(track.key, alert, 'manual', { reason }) }) };
 }
