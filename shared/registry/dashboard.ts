@@ -38,7 +38,7 @@ const hostSource = { type: z.literal('host'), hostId: name, name };
 const serviceSource = { type: z.literal('service'), serviceName: name, name };
 const expressionSource = { type: z.literal('expression'), expression: text(1, MAX_TEXT) };
 const querySource = { type: z.literal('query'), query: text(1, MAX_TEXT), legend: shortText.nullish() };
-/** Source that Mackerel's API returns for a graph whose host, service or role no longer exists. */
+/** Source of a graph whose host, service or role no longer exists, as Mackerel's API returns it. */
 const unknownSource = { type: z.literal('unknown') };
 
 const graph = z.discriminatedUnion(
@@ -135,7 +135,7 @@ const widget = z.discriminatedUnion(
 const variable = z.looseObject({
   name: text(1, 64).regex(VARIABLE_NAME, 'expected letters, digits and _, not beginning with a digit'),
   label: text(0, MAX_NAME).nullish(),
-  /** Values to choose from. Without values and `query`, the reader types a value. */
+  /** Values to choose from. If both `values` and `query` are absent, the viewer types a value. */
   values: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
   /** `label_values(label)` or `label_values(selector, label)`: offers the values of a label as choices. */
   query: text(1, MAX_TEXT).nullish(),
@@ -148,7 +148,7 @@ const variable = z.looseObject({
    * any value of the label
    */
   allValue: text(0, MAX_TEXT).nullish(),
-  /** Initially chosen values. Absent: all if `hasAll`, else the first value. */
+  /** Initially chosen values. If absent: all values if `hasAll` is set, else the first value. */
   chosen: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
 });
 

@@ -16,7 +16,7 @@ const MAX_DASHBOARDS = 500;
 
 const LIST = 'list';
 
-/** Entry of one dashboard in the tenant's list. */
+/** A dashboard's entry in the tenant's list of dashboards. */
 interface Entry {
   readonly id: string;
   readonly urlPath: string;
@@ -54,7 +54,7 @@ export class ChangedMeanwhileError extends Error {
  * A dashboard is created, replaced and removed in one transaction with its entry in the list. So a crash never leaves a
  * path taken without a dashboard, and changes are applied one after another.
  *
- *     key id   and `list`
+ *     key id, or `list` for the list
  */
 export class Dashboards {
   private readonly dashboards: Documents<Dashboard>;
@@ -101,7 +101,8 @@ export class Dashboards {
   }
 
   /**
-   * Replaces a dashboard. Absent variables stay as they are, because clients of Mackerel do not know them.
+   * Replaces a dashboard. If `spec` has no variables, the stored ones stay, because Mackerel's clients do not
+   * know variables.
    *
    * @param expectedAt `updatedAt` of the version to replace. @default any version
    * @returns the new dashboard; undefined when the id is unknown
@@ -155,7 +156,7 @@ export class Dashboards {
 }
 
 /**
- * Returns a list with the entry of a dashboard.
+ * Adds a dashboard's entry to the list, or replaces it.
  *
  * @throws {TakenPathError | RefusedError}
  */

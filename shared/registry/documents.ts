@@ -39,7 +39,7 @@ const DOCUMENT_KINDS = [
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Maximum wait, in ms, before the retry of a write that lost against a concurrent write. */
+/** Maximum wait before retrying a write that lost a race with another write, in ms. */
 const MAX_WAIT_MS = 200;
 
 /**
@@ -47,7 +47,7 @@ const MAX_WAIT_MS = 200;
  * read. Revisions are random, not counted: a document that was deleted and created again is never mistaken for the one
  * that was read.
  *
- *     pk kind#tenant   sk key   json: text   revision: UUID   expiresAt: seconds, of some kinds
+ *     pk kind#tenant   sk key   json: text   revision: UUID   expiresAt: seconds (only some kinds)
  *
  * Keys are ids and hashes, never bytes that a user chose (DESIGN.md, rule 7).
  */
@@ -114,7 +114,7 @@ export class Documents<T> {
    *
    * @param decide returns the new value for the stored one (undefined if there is none); called again after
    *   each lost race
-   * @returns the stored document afterwards; undefined when there is none
+   * @returns the document that is stored in the end; undefined when there is none
    */
   async createOrChange(
     tenantId: Id,
@@ -131,7 +131,8 @@ export class Documents<T> {
    * Creates or changes a document as {@link createOrChange} does, in one transaction with other items of the
    * table.
    *
-   * @param decide returns the new value, and in `also` the other writes; their conditions must hold
+   * @param decide returns the new value, and in `also` the other writes. If one of their conditions fails,
+   *   nothing is written, and `decide` is called again until a write succeeds
    */
   async createOrChangeWith(
     tenantId: Id,
@@ -143,7 +144,8 @@ export class Documents<T> {
     let written: string | undefined;
     for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
       const found = await this.read(tenantId, key);
-      // The first attempt wrote this document, but its response was lost, and the condition of the SDK's retry failed.
+      // The previous attempt did write this document. Its response was lost, the SDK retried, and the retry's
+      // condition failed.
       if (found !== undefined && found.revision === written) return found.value;
       const next = decide(found?.value);
       if (next === undefined) return found?.value;

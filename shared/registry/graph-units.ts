@@ -1,4 +1,4 @@
-/** Units of graphs, as Mackerel has them. */
+/** Units of graphs in Mackerel's API. */
 export const GRAPH_UNITS = [
   'float',
   'integer',

@@ -7,9 +7,9 @@ import { getItem, putItemIf, type Table, updateItemIf } from '../platform/table'
 const RECOUNT_MS = 3_600_000;
 
 /**
- * Counts each tenant's active (not retired) hosts, to enforce the limit. Concurrent writers cannot make the count
- * wrong, because a host is counted before it is created. A crash in between, or a retried write, makes it wrong by one.
- * Before a host is rejected, the hosts are counted again, at most once an hour.
+ * Counts each tenant's active (not retired) hosts, to enforce the limit. A host is counted before it is
+ * created, so that concurrent requests cannot exceed the limit. A crash in between, or a retried write, makes
+ * the count wrong by one. So before a host is rejected, the hosts are counted again, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */
@@ -29,7 +29,7 @@ export class HostCount {
     return (await this.recount(tenantId)) && this.add(tenantId, 1, 'active < :bound', most);
   }
 
-  /** Subtracts one from the count. */
+  /** Subtracts one from the count, if it is above 0. */
   async give(tenantId: Id): Promise<void> {
     await this.add(tenantId, -1, 'active > :bound', 0);
   }
@@ -79,8 +79,8 @@ export class HostCount {
         FilterExpression: 'contains(json, :active)',
         ExpressionAttributeValues: {
           ':pk': { S: metaKeys.documents('hosts', tenantId) },
-          // The text matches only the property itself, since quotes within a string are escaped. Only a nested property
-          // of the same name would be counted by mistake.
+          // This text cannot match within a string, where quotes are escaped. It would wrongly match only a
+          // property of the same name in a nested object.
           ':active': { S: '"retiredAt":null' },
         },
         Select: 'COUNT',

@@ -8,11 +8,15 @@ import { rolesByService, type Services } from './services';
 /** Labels that reads add to the stored labels of a registered host's series. */
 export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
-/** Minimum lifetime of a tenant's cached hosts, in ms. With up to 1,000 hosts, new roles appear within this time. */
+/**
+ * Minimum lifetime of a tenant's cached hosts, in ms. If the tenant has at most 1,000 hosts, reads show a new
+ * role within this time.
+ */
 const FRESH_MS = 10_000;
 /**
- * Each host makes its tenant's cached hosts valid for this much longer, ms. So 10,000 hosts are read only every 100 s,
- * which limits the cost: reading the host of a real agent takes 5 KB.
+ * A tenant's cached hosts live for this time multiplied by their number, in ms, but at least for
+ * {@link FRESH_MS}. So 10,000 hosts are read only every 100 s, which limits the cost: the item of a real
+ * agent's host has 5 KB.
  */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */
@@ -20,23 +24,25 @@ const HOST_BYTES = 1_500;
 /** Maximum length of a cached memo, in characters. Longer memos are cut. */
 const MAX_MEMO = 250;
 
-/** A registered host as it is cached, without its spec. */
+/** A registered host as it is cached: only the fields that reads and monitors need. */
 export interface RegisteredHost extends Pick<Host, 'id' | 'name' | 'status' | 'createdAt' | 'memo'> {
   /** Names of the host's roles, by service. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Labels of a tenant's hosts, by host id. */
+/** A tenant's registered hosts, and the labels that reads add to their series. */
 export interface HostNames {
   readonly names: typeof HOST_LABELS;
   readonly of: (host: string) => Labels | undefined;
-  /** Hosts that have labels, sorted by id. */
+  /** The active hosts, sorted by id. */
   readonly hosts: readonly RegisteredHost[];
   /** Number that changes each time the hosts are read again. */
   readonly version: number;
 }
 
-/** Caches the names and roles of a tenant's registered hosts, as labels of their series. */
+/**
+ * Caches the names and roles of tenants' registered hosts, which reads add as labels to the hosts' series.
+ */
 export class HostLabels {
   private readonly cache = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
 
@@ -48,8 +54,8 @@ export class HostLabels {
   ) {}
 
   /**
-   * Returns the labels of a tenant's active hosts by host id: `hostname`, and `role` and `service` if the
-   * host has a role. Several roles or services are joined by commas. Labels are sorted by name.
+   * Returns a tenant's active hosts with their labels: `hostname`, and `role` and `service` if the host has a
+   * role. Several roles or services are joined by commas. Labels are sorted by name.
    */
   of(tenantId: Id): Promise<HostNames> {
     const copy = this.cache.get(tenantId, tenantId);

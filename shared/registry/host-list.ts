@@ -38,7 +38,7 @@ export interface HostFilter {
 export interface HostPage {
   /** The hosts as JSON: sorted by id if there is a limit, else sorted by name. */
   readonly json: readonly string[];
-  /** Id after which the next page starts; undefined on the last page. */
+  /** Id of the last host on the page, after which the next page starts; undefined on the last page. */
   readonly nextId: string | undefined;
 }
 

@@ -27,7 +27,7 @@ export class HostRegistration {
   /**
    * Registers a host.
    *
-   * @returns undefined when the tenant has `maxHosts` hosts already
+   * @returns the new host; undefined when the tenant already has `maxHosts` hosts
    * @throws {RefusedError} when the host is too large, or a service would have too many roles
    */
   async register(
@@ -60,7 +60,7 @@ export class HostRegistration {
   /**
    * Replaces a host's spec and adds roles. As in Mackerel, the host keeps roles that are not listed.
    *
-   * @returns undefined when the id is unknown; no role is created then
+   * @returns the changed host; undefined when the id is unknown, in which case no role is created
    * @throws {RefusedError} as `register`, and when the host is retired
    */
   async update(

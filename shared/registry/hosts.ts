@@ -26,7 +26,7 @@ export interface HostSpec {
 export interface Host extends HostSpec {
   readonly id: string;
   readonly status: HostStatus;
-  /** Ids of the host's roles. Ids of roles that were deleted since are ignored. */
+  /** Ids of the host's roles. They may include ids of deleted roles, which readers ignore. */
   readonly roleIds: readonly string[];
   /** Unix time in seconds. */
   readonly createdAt: number;
@@ -35,8 +35,9 @@ export interface Host extends HostSpec {
 }
 
 /**
- * Stores a tenant's hosts by id, with an index by custom identifier. A host that was retired stays retired: it can be
- * read but not changed. Retired hosts are documents of another kind, so that lists of active hosts never read them.
+ * Stores a tenant's hosts by id, with an index by custom identifier. A retired host can be read, but never
+ * changed or reactivated. Retired hosts are documents of another kind, so that listing the active hosts does
+ * not read them.
  */
 export class Hosts {
   /** Active hosts. A host that is being retired stays here for a moment, until it has been moved to `retired`. */
@@ -90,8 +91,8 @@ export class Hosts {
     const entries = await this.byIdentifier.all(tenantId, identifierKey(identifier));
     const found = await mapLimited(entries, PARALLEL, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
-      // If the host is retired, the index entry is stale: the host was retired after the entry was written, or an
-      // update wrote the entry after the host was retired.
+      // If the host is retired, remove its index entry. The entry is left from a retirement that was
+      // interrupted, or from an update that wrote it after the host was retired.
       if (
         host === undefined
           ? (await this.retired.get(tenantId, hostId)) !== undefined
@@ -142,7 +143,7 @@ export class Hosts {
       found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
     );
     if (host === undefined) return (await this.retired.get(tenantId, hostId)) && 'before';
-    // Copy before removing: readers look in `hosts` first, then in `retired`.
+    // Copy the host before removing it, because readers look in `hosts` first, then in `retired`.
     await this.retired.create(tenantId, hostId, host);
     const removed = await this.hosts.remove(tenantId, hostId);
     if (host.customIdentifier !== null)

@@ -16,19 +16,19 @@ export interface MetadataOwner {
   readonly kind: 'host' | 'service' | 'role';
 }
 
-/** Maximum number of an owner's namespaces; the same as Mackerel's. */
+/** Maximum number of namespaces of an owner; the same as Mackerel's. */
 const MAX_NAMESPACES = { host: 50, service: 50, role: 10 } as const;
 const MAX_BYTES = 100 * 1024;
 const NAMESPACE = /^[-a-zA-Z0-9_]{1,128}$/;
 
 /**
- * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces. So their
- * number is exact under concurrent writers, and listing them reads no metadata.
+ * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces.
+ * So the limit on their number holds even with concurrent writers, and listing them reads no metadata.
  *
  * A namespace enters the list before it is written, and leaves it after it is removed. After a crash in between, the
  * list has a namespace without metadata, which can be put or removed again.
  *
- *     key owner#namespace   and owner# for the list
+ *     key owner#namespace, or owner# for the list
  */
 export class MetadataStore {
   private readonly entries: Documents<Metadata>;
@@ -46,7 +46,7 @@ export class MetadataStore {
    * Stores metadata.
    *
    * @param json stored byte for byte, so that numbers keep their text
-   * @throws {RefusedError} for an invalid namespace, too large metadata, or too many namespaces
+   * @throws {RefusedError} for an invalid namespace, metadata that is too large, or too many namespaces
    */
   async put(tenantId: Id, owner: MetadataOwner, namespace: string, json: string): Promise<void> {
     if (!NAMESPACE.test(namespace) || namespace.startsWith('mackerel'))

@@ -6,7 +6,10 @@ import { log } from '../platform/log';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** A sender's description of a metric. It is shown to people and used for completion, but never for evaluation. */
+/**
+ * A sender's description of a metric. It is shown to users and used for completion, but has no effect on
+ * queries.
+ */
 export interface MetricDescription {
   /** The metric's name without the suffixes of a histogram or summary. */
   readonly family: string;
@@ -33,7 +36,10 @@ const READER_MS = 60_000;
 /** Approximate memory of a cached family, in bytes. */
 const FAMILY_BYTES = 500;
 
-/** Cached metadata of a tenant's families: the metadata that this instance has read, plus what it has written since. */
+/**
+ * Cached metadata of a tenant's families: what this instance read at `readMs`, plus what it has written
+ * since.
+ */
 interface Copy {
   readonly families: Map<string, MetricDescription>;
   readonly readMs: number;
@@ -92,7 +98,7 @@ export class MetricMetadataStore {
     return [...families.values()].sort((a, b) => (a.family < b.family ? -1 : 1));
   }
 
-  /** Returns a family's metadata, undefined when no sender has described it. */
+  /** Returns a family's metadata; undefined when no sender has described the family. */
   of(tenantId: Id, family: string): Promise<MetricDescription | undefined> {
     return this.documents.get(tenantId, keyOf(family));
   }

@@ -1,4 +1,4 @@
-/** A change that the registry does not allow. The message names the rule. */
+/** A request is not allowed or invalid. The message tells the user why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 

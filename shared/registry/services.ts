@@ -18,7 +18,7 @@ export interface Role {
 }
 
 export interface Service {
-  /** Changes when the service is deleted and created again, like a role's id. */
+  /** Like a role's id: a service that is deleted and created again gets a new one. */
   readonly id: string;
   readonly name: string;
   readonly memo: string;
@@ -58,7 +58,7 @@ export class Services {
   }
 
   /**
-   * Creates a service and roles where they are missing.
+   * Creates a service and its roles, unless they exist already.
    *
    * @returns the ids of the roles
    * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
@@ -109,8 +109,8 @@ export class Services {
 }
 
 /**
- * Returns a function that converts role ids to names of roles by service, both sorted. Ids of deleted roles
- * are skipped.
+ * Returns a function that converts role ids to the names of the roles, by service. Services and roles are
+ * sorted. Ids of deleted roles are skipped.
  */
 export function rolesByService(
   services: readonly Service[],

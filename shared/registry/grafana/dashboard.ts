@@ -67,7 +67,10 @@ export function convertGrafana(text: string): ConvertedDashboard {
   };
 }
 
-/** Extracts the dashboard from a file, from a response of Grafana's API, or from an export for sharing. */
+/**
+ * Parses a file and returns the dashboard in it. The file may be a dashboard, a response of Grafana's API, or
+ * an export for sharing.
+ */
 function parseFile(text: string): Fields {
   if (text.length > MAX_FILE)
     throw new GrafanaError(`the file has ${text.length} characters; at most ${MAX_FILE} are allowed`);
@@ -90,8 +93,8 @@ function parseFile(text: string): Fields {
 }
 
 /**
- * Returns whether JSON is nested deeper than `levels`, by counting the brackets outside of strings. Such JSON must not
- * be parsed.
+ * Returns whether JSON is nested deeper than `levels`, by counting the brackets outside of strings. Call it
+ * before parsing: deeply nested JSON must not be parsed.
  */
 function isDeeper(text: string, levels: number): boolean {
   let depth = 0;
@@ -110,11 +113,14 @@ interface Placed {
   readonly layout: WidgetLayout;
 }
 
-/** Height of a row's heading, in grid rows. In Grafana a row's heading has a height of 1. */
+/** Height of a row's heading, in grid rows. In Grafana, it is 1. */
 const HEADING = 2;
 const DEFAULT_HEIGHT = 8;
 
-/** Returns the panels and rows in order. Their places are shifted so that panels of collapsed rows overlap nothing. */
+/**
+ * Returns the panels and rows in order. Lower panels are shifted down to make room for the panels of
+ * collapsed rows.
+ */
 function placePanels(dashboard: Fields): Placed[] {
   const panels = Array.isArray(dashboard.panels)
     ? listOf(dashboard.panels)

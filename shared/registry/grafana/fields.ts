@@ -1,4 +1,7 @@
-/** A JSON object whose fields are unknown. The functions below treat a field of an unexpected type as absent. */
+/**
+ * A JSON object whose fields may have any type. The functions below treat a value of an unexpected type as
+ * absent.
+ */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -20,7 +23,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** Returns the first `max` characters of a text, without a half of a surrogate pair. */
+/** Returns the first `max` characters of a text. Does not split a surrogate pair. */
 export function shorten(text: string, max: number): string {
   return text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, '');
 }

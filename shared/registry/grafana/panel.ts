@@ -94,8 +94,8 @@ function graphOf(
 }
 
 /**
- * PromQL functions for Grafana's calculations, which reduce a range to one value. Undefined stands for the
- * last value.
+ * PromQL functions for Grafana's calculations, which reduce the values of a range to one value. Undefined: no
+ * function is needed, because the widget shows the last value.
  */
 const REDUCTIONS: Readonly<Record<string, string | undefined>> = {
   last: undefined,
@@ -191,7 +191,10 @@ function unitOf(unit: string): { readonly suffix: string; readonly factor: numbe
   return { suffix, factor: unit === 'percentunit' ? 100 : 1 };
 }
 
-/** Returns the highest threshold; undefined if values above it are good. */
+/**
+ * Returns the highest threshold; undefined if there is none, if it is a percentage, or if its color is green,
+ * which means that values above it are good.
+ */
 function highestStep(defaults: Fields): { readonly value: number } | undefined {
   const { mode, steps } = fieldsOf(defaults.thresholds);
   if (mode === 'percentage') return undefined;

@@ -7,7 +7,7 @@ export interface PanelQuery {
   readonly legend: string;
 }
 
-/** Types of data sources by the reference that panels use: an input's name, a variable's name, or a uid. */
+/** Types of data sources, by the name with which panels refer to them: that of an input or of a variable. */
 export type DataSources = ReadonlyMap<string, string>;
 
 /** Reads the types of data sources that a dashboard declares. */
@@ -78,7 +78,7 @@ function legendOf({ legendFormat }: Fields): string {
   return legend === '__auto' || legend.length > MAX_TEXT ? '' : legend;
 }
 
-/** Label whose value is the legend of each series in a united query. */
+/** Label that holds the legend of each series in a united query. */
 const LEGEND = 'legend';
 
 /** Combines queries into one query, which returns the series of all of them and labels each with its query's legend. */
@@ -94,8 +94,8 @@ const REFERENCE = /\{\{([^{}]*)\}\}/g;
 
 function nameQuery({ query, legend }: PanelQuery, at: number): string {
   const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
-  // Give a query without a legend its position as a name. The operator `or`, which joins the queries, would drop series
-  // with equal labels.
+  // Name a query without a legend by its position. Without a name, the operator `or`, which joins the
+  // queries, would drop series whose labels are equal to those of another query.
   const shown = legend === '' ? `query ${at + 1}` : legend;
   let group = 0;
   // Double a literal `$`. Keep the `$` of a variable as it is, so that the dashboard page still recognizes
@@ -119,8 +119,8 @@ function nameQuery({ query, legend }: PanelQuery, at: number): string {
 }
 
 /**
- * Returns a query's text for use inside another query. A comment at its end must not swallow the text that
- * follows.
+ * Returns a query's text for use inside another query. Adds a line break if the query may end with a comment,
+ * which would otherwise extend over the text that follows.
  */
 export function innerQuery(query: string): string {
   return query.includes('#') ? `${query}\n` : query;

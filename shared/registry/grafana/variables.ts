@@ -9,11 +9,12 @@ export interface ConvertedVariables {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Value of a Grafana variable when all its values are chosen. */
+/** The value that Grafana stores for a variable when all its values are chosen. */
 const ALL = '$__all';
 
 /**
- * Converts the variables of a dashboard. Variables that choose a data source are not needed and are left out.
+ * Converts the variables of a dashboard. Variables that choose a data source are skipped, because this
+ * database is the only source.
  */
 export function convertVariables(dashboard: Fields): ConvertedVariables {
   const variables: Variable[] = [];
@@ -87,7 +88,10 @@ function convertVariable(fields: Fields): Converted {
   }
 }
 
-/** Returns the initially chosen values; none if all are chosen, or if the choice is not saved. */
+/**
+ * Returns the initially chosen values. Returns none if all are chosen, if the value is chosen automatically,
+ * or if a value is too long.
+ */
 function chosenOf({ current }: Fields): readonly string[] {
   const { value } = fieldsOf(current);
   const values = (Array.isArray(value) ? value : [value]).map(textOf).filter((each) => each !== '');
