@@ -46,8 +46,8 @@ export function isKey(text: string): boolean {
 }
 
 /**
- * Lifetime of a cached look-up, ms. A revoked key works for at most this time. If a client tries a key before it is
- * created, the key is rejected for at most this time.
+ * Lifetime of a cached look-up, in ms. A revoked key keeps working for at most this time. A key that a client
+ * tried before it existed is rejected for at most this time after its creation.
  */
 const CACHE_MS = 30_000;
 /**
@@ -67,13 +67,14 @@ const MAX_COMMAND_KEYS = 4;
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * Requests look up the first item. The second lists a tenant's keys. Its number is bounded, and so is the number of a
- * tenant's keys.
+ * Requests look up the first item by the key's public id. The second item is there to list a tenant's keys.
+ * It also limits them: each active key takes one of a few numbers.
  */
 export class ApiKeys {
   /**
-   * Cache of look-ups. Each entry belongs to one of two owners, `found` or `unknown`, which share the memory fairly. So
-   * ids that a sender invents evict each other, not keys in use.
+   * Cache of look-ups by public id. Each entry belongs to one of two owners, `found` or `unknown`, which
+   * share the memory fairly. So if a client sends many invented ids, they evict each other, not the keys in
+   * use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 
@@ -86,7 +87,7 @@ export class ApiKeys {
    * Creates a key.
    *
    * @param expiresAt Unix time in ms; undefined for never
-   * @param isOfCommand whether an operator command made the key for itself
+   * @param isOfCommand whether an operator command makes the key for itself
    * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}
    */
@@ -105,8 +106,8 @@ export class ApiKeys {
       // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // Write the key before its number. After a crash in between, there is a key that nobody has seen, but no number is
-    // used up.
+    // Write the key before it takes a number. If this crashes in between, it leaves a key that nobody has
+    // seen, but no number is used up.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -157,8 +158,7 @@ export class ApiKeys {
     const Item = await this.read(publicId);
     if (Item === undefined) return undefined;
     const grant = grantOf(Item);
-    // Remove the number before the key: an interrupted revocation can be retried, because it still finds
-    // the key.
+    // Free the key's number before removing the key. If this is interrupted, a retry still finds the key.
     for (let number = 0; number < MAX_ACTIVE_KEYS + MAX_COMMAND_KEYS; number++)
       await deleteItemIf(this.table, {
         Key: numberedKey(grant, number),
@@ -233,8 +233,8 @@ function expiryOf({ expiresAt }: Item): number | undefined {
   return expiresAt?.N === undefined ? undefined : Number(expiresAt.N) * 1000;
 }
 
-// The alphabet has 64 characters, so that a random byte selects each with equal probability. `A` and `B` occur twice to
-// make up this number.
+// The alphabet has 64 entries, a divisor of 256, so that a random byte selects each entry with equal
+// probability. To make up 64, `A` and `B` occur twice.
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AB';
 
 function digestOf(key: string): Buffer {

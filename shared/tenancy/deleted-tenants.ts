@@ -18,7 +18,8 @@ export class DeletedTenants {
   /**
    * Returns the names of deleted tenants.
    *
-   * @throws when the copy is too old and the table does not answer; the caller must then neither store nor drop samples
+   * @throws when the cached copy is too old and the table does not answer; the caller must then neither store
+   *   nor drop samples
    */
   async names(): Promise<ReadonlySet<string>> {
     if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
@@ -31,7 +32,8 @@ export class DeletedTenants {
 }
 
 /**
- * Time after which no function writes for a deleted tenant any more, ms. It is longer than the longest invocation,
- * which may have begun with older copies of the tenant's keys and placement.
+ * Time after a tenant's deletion during which functions may still write for the tenant, in ms. It is longer
+ * than the longest invocation: one that began before the deletion may still use cached copies of the tenant's
+ * keys and placement.
  */
 export const LAST_WRITE_MS = 20 * 60_000;

@@ -2,8 +2,8 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /**
- * Maximum number of epochs in a tenant's placement. It is bounded because a deletion writes a record for each partition
- * that a source was ever in.
+ * Maximum number of epochs in a tenant's placement. It is limited because deleting samples of a source writes
+ * a record to every partition that the source was ever in.
  */
 export const MAX_EPOCHS = 32;
 
@@ -13,16 +13,16 @@ export class EpochError extends Error {
 }
 
 /**
- * Returns the first day on which a new epoch may begin. The day is so far ahead that no writer has placed samples of
- * that day yet. If an epoch is published now, every writer learns of it before it places any of these samples.
+ * Returns the first day on which a new epoch may begin. No writer places samples of that day or a later day
+ * yet. If an epoch is published now, every writer learns of it before it places such samples.
  */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);
 }
 
 /**
- * Plans a placement with `partitions` partitions from `fromDay` on. Earlier days keep their number, so no
- * stored byte moves. Epochs already published for later days are replaced.
+ * Plans a placement with `partitions` partitions from `fromDay` on. Earlier days keep their number of
+ * partitions, so no stored data moves. Epochs already published for `fromDay` or later are replaced.
  *
  * @param fromDay @default {@link firstFreeDay}
  * @throws {EpochError}

@@ -6,8 +6,8 @@ import type { RuntimeSettings } from '../platform/settings';
  */
 export interface Limits {
   /**
-   * Maximum number of samples posted per clock minute, including dropped ones. A post counts as at least one sample,
-   * and as at least one sample for each kilobyte.
+   * Maximum number of samples posted per clock minute, including dropped samples. A post counts as at least
+   * one sample, and as at least one sample for each kilobyte.
    */
   readonly samplesPerMinute: number;
   /**
@@ -68,8 +68,8 @@ const SETTING = {
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
 /**
- * A write was rejected. Either all its samples belong to new series beyond the limit, or some of its sources could not
- * be looked up.
+ * A write was rejected. Either all of its samples belong to new series beyond the limit, or some of its
+ * sources could not be looked up.
  */
 export class SeriesLimitError extends Error {
   override readonly name = 'SeriesLimitError';

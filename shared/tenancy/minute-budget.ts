@@ -2,9 +2,9 @@ import { MINUTE_MS } from '../model/duration';
 
 /** Minimum time between an instance's exchanges with the table while most of the budget is left, in ms. */
 const RELAXED_MS = 15_000;
-/** Minimum time between exchanges when little of the budget is left, in ms. */
+/** Minimum time between exchanges when more than {@link CLOSE_SHARE} of the budget is used, in ms. */
 const CLOSE_MS = 2_000;
-/** Share of the limit above which an instance exchanges its use with the table more often. */
+/** When at least this share of the limit is used, an instance exchanges its use with the table more often. */
 const CLOSE_SHARE = 0.5;
 
 /** The part of a budget's use that this instance has not yet added to the table. */
@@ -15,9 +15,10 @@ export interface UnsentUse {
 }
 
 /**
- * One instance's view of a tenant's budget for the current clock minute: the use that all instances have
- * exchanged, plus its own since then. It admits a request while the sum is below the limit.
- * infra/README.md ("How exact are the limits?") says by how much all instances together may exceed the limit.
+ * One instance's view of a tenant's budget for the current clock minute: the use by all instances as of the
+ * last exchange with the table, plus this instance's use since then. The budget has room while the sum is
+ * below the limit. infra/README.md ("How exact are the limits?") says by how much all instances together may
+ * exceed the limit.
  */
 export class MinuteBudget {
   private minute = 0;

@@ -7,13 +7,13 @@ import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** Time between reports of queries without a permit, in ms. */
+/** Minimum time between reports to the table of the time of queries without a permit, in ms. */
 const REPORT_MS = 15_000;
 /** If a tenant has used less than this share of its query seconds, its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * Time of a tenant's rules and monitors after which an instance reports it to the table, ms. The instance adds up
- * shorter times, so small tenants cause hardly any writes.
+ * Total evaluation time of a tenant's rules and monitors at which an instance reports it to the table, in ms.
+ * The instance adds up shorter times until then, so small tenants cause hardly any writes.
  */
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that has reached its limit of concurrent queries, in ms. */
@@ -40,12 +40,12 @@ export interface RefusedQuery {
 interface TenantState {
   minute: number;
   /**
-   * Query time of all instances in this minute, in ms: the total that the table last returned, plus this
-   * instance's since then.
+   * Query time of the tenant on all instances in this minute, in ms: the total that the table last returned,
+   * plus the query time on this instance since then.
    */
   usedMs: number;
   usedBeforeMs: number;
-  /** Query time of this instance that the table does not have yet, in ms. */
+  /** Query time on this instance that has not been added to the table yet, in ms. */
   unsentMs: number;
   updatedAtMs: number;
   /** Time of the last call to the table, whether or not it answered. */
@@ -57,9 +57,10 @@ interface TenantState {
  * Bounds the query function's work for each tenant: how many queries run at once, and how many seconds they take per
  * clock minute.
  *
- * A query takes a permit from the table before it begins, unless its tenant is light. A tenant is light on an instance
- * that has learnt, within the last minute, that the tenant used less than a quarter of its seconds. So a light tenant
- * costs one or two writes a minute. A heavy tenant cannot escape its bounds on an instance that has not seen it yet.
+ * A query takes a permit from the table before it begins, unless its tenant is light. A tenant is light on an
+ * instance that has learnt, within the last minute, that the tenant used less than a quarter of its seconds.
+ * So a light tenant costs only one or two writes a minute. A heavy tenant is bounded even on an instance that
+ * has not seen it yet, because its queries need a permit there.
  *
  * infra/README.md ("How exact are the limits?") says how a tenant can exceed the bounds.
  */
@@ -132,7 +133,8 @@ export class QueryBudgets {
   /**
    * Adds query time to the table.
    *
-   * @param permitted the query that the table counts as running; if absent, all time that was not sent yet is added
+   * @param permitted a query that the table counts as running, whose time is added; if absent, all time that
+   *   was not sent yet is added
    */
   private async report(
     tenant: Tenant,
@@ -194,8 +196,8 @@ export class QueryBudgets {
 }
 
 /**
- * Returns the rejection for a tenant that has no query seconds left in this minute, or whose limits allow no queries at
- * all.
+ * Returns why a tenant's query is rejected: the tenant has no query seconds left in this minute, or its
+ * limits allow no queries at all. Returns undefined if neither is the case.
  */
 function refusalOf({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {
   const waitMs = (minute + 1) * MINUTE_MS - nowMs;

@@ -2,8 +2,8 @@ import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 
 /**
- * Number of bytes of a body that are charged as one sample. In every protocol a sample is smaller, unless its labels
- * are unusually long.
+ * Number of bytes of a body that count as at least one sample. In every protocol, a sample is smaller than
+ * this, unless its labels are unusually long.
  */
 const BYTES_A_SAMPLE = 1_000;
 
@@ -29,7 +29,7 @@ export class SampleCharge {
   }
 
   /**
-   * Charges the samples of a body. Call it before asking any store.
+   * Charges the samples of a body. Call it before the samples are looked up or written in any store.
    *
    * @param samples number of samples in the body, including dropped ones
    */

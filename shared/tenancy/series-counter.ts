@@ -21,13 +21,14 @@ export interface NewLayout extends PackedLayout {
 const PARALLEL = 16;
 
 /**
- * Counts new series when they are first seen, to enforce the limit. The count is approximate: a crash loses
- * some, and the hourly count of the catalogue corrects it.
+ * Counts new series when they are first posted, to enforce the limit of series. The count is approximate: a
+ * crash loses some new series. The hourly count of the catalogue corrects it.
  */
 export class SeriesCounter {
   /**
-   * 53-bit hashes of the series of sources that recently had new layouts. By chance, hashes collide in one of 10^10
-   * sources of 1,000 series. If a sender makes them collide on purpose, the hourly count corrects the result.
+   * 53-bit hashes of the series of sources that recently had new layouts. Hashes collide by chance in about
+   * one of 10^10 sources with 1,000 series. If a sender makes hashes collide on purpose, the hourly count
+   * corrects the result.
    */
   private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
@@ -37,8 +38,8 @@ export class SeriesCounter {
   ) {}
 
   /**
-   * Adds the series that no older layout of their source has. Never fails, because storing samples matters
-   * more than counting series.
+   * Adds to the tenant's count the series of new layouts that no older layout of the same source has. Never
+   * fails, because storing samples matters more than counting series.
    */
   async countAdded(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
     if (layouts.length === 0) return;
@@ -55,8 +56,9 @@ export class SeriesCounter {
   }
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
-    // A source's series may come through several queues. Its sender then makes several layouts of the source in quick
-    // succession.
+    // A sender such as Prometheus may send a source's series through several queues, which creates several
+    // layouts of the source in quick succession. So look for the series of earlier layouts in the cache
+    // first.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
       this.cache.get(sourceId, tenantId) ??

@@ -9,7 +9,10 @@ import { MinuteBudget } from './minute-budget';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** Minute budgets, each with its limit and the counter that counts towards it. */
+/**
+ * Budgets per minute: the name of each, which is also the name of its limit, and the counter that counts
+ * towards it.
+ */
 const BUDGETS = {
   samplesPerMinute: 'samplesCharged',
   servicePostsPerMinute: 'servicePosts',
@@ -18,8 +21,8 @@ export type BudgetName = keyof typeof BUDGETS;
 const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
 /**
- * Time between additions of an instance's counts to the table, and between its reads of the number of series,
- * in ms.
+ * Minimum time between two additions of an instance's counts to the table, and between two reads of the
+ * number of series, in ms.
  */
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
@@ -40,9 +43,9 @@ interface TenantState {
 }
 
 /**
- * Counts usage by tenant on one instance, and tracks how much of each limit is used. It admits requests from
- * memory, without asking a store. After some requests it adds its counts to the table and reads the totals of
- * all instances.
+ * Counts usage by tenant on one instance, and tracks how much of each limit is used. Whether a budget has
+ * room is known from memory, without asking a store. From time to time, after a request, the meter adds its
+ * counts to the table and reads the totals of all instances.
  *
  * Counts not yet added are lost if the instance dies: at most 30 s of its requests.
  */
@@ -73,7 +76,10 @@ export class TenantMeter {
     return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
   }
 
-  /** Whether the tenant has reached its limit of series, by a number of series that is at most 30 s old. */
+  /**
+   * Returns whether the tenant has reached its limit of series, according to a count that {@link exchange}
+   * reads again every 30 s.
+   */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }

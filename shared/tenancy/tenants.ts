@@ -28,7 +28,8 @@ export interface Tenant {
 }
 
 /**
- * The entry of a deleted tenant. It is kept permanently, because the stream may deliver the tenant's records again.
+ * A deleted tenant, as stored. Its item is kept permanently, because the stream may deliver the tenant's
+ * records again.
  */
 export interface DeletedTenant {
   readonly id: Id;
@@ -37,7 +38,8 @@ export interface DeletedTenant {
   /** Time of the deletion, as Unix time in ms. */
   readonly deletedAt: number;
   /**
-   * When all of the tenant's data was erased, and no function could write for the tenant any more, as Unix time in ms.
+   * When all of the tenant's data had been erased and no function could write for the tenant any more, as
+   * Unix time in ms; undefined until then.
    */
   readonly erasedAt: number | undefined;
 }
@@ -72,8 +74,9 @@ export class TenantChangedError extends Error {
 }
 
 /**
- * Maximum age of a cached tenant, ms. A writer whose copy is older reads the tenant again, or fails. A new epoch is
- * published more than a day before its first day, so every writer knows it in time.
+ * Maximum age of a cached tenant, in ms. A writer with an older copy reads the tenant again, and fails if it
+ * cannot. A new epoch is published more than a day before its first day, so every writer learns of it in
+ * time.
  */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 
@@ -124,7 +127,7 @@ export class Tenants {
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
     const ageMs = copy === undefined ? Infinity : this.now() - copy.readAtMs;
-    // A negative age means that the clock was set back: the copy may be older than it seems.
+    // If the age is negative, the clock was set back, and the copy may be older than it seems.
     return ageMs >= 0 && ageMs < PLACEMENT_MAX_AGE_MS ? copy!.tenant : this.read(name);
   }
 
@@ -180,7 +183,7 @@ export class Tenants {
   /**
    * Replaces a tenant's placement.
    *
-   * @param placement planned by `planEpoch` from the tenant's present placement
+   * @param placement the new placement, which `planEpoch` made from `tenant.placement`
    * @throws {TenantChangedError}
    */
   async setPlacement({ id, name, placement }: Tenant, { epochs }: Placement): Promise<void> {

@@ -15,7 +15,9 @@ import {
 } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
-/** A tenant's number of series: the last count, and an estimate of the series that are new since then. */
+/**
+ * A tenant's number of series: the result of the last count, and an estimate of how many are new since then.
+ */
 export interface SeriesCount extends SeriesTally {
   /** Approximate number of new series since the last count. */
   readonly added: number;
@@ -28,7 +30,7 @@ const DAYS_KEPT = 800;
 const MINUTES_KEPT_S = 3600;
 
 /**
- * Stores tenants' usage in the meta table. Every instance adds its counts from time to time.
+ * Stores tenants' usage in the meta table. Every function instance adds its counts from time to time.
  *
  *     pk usage#tenant    sk day       a number for each counter     expiresAt: seconds
  *     pk usage#tenant    sk series    active, added, stored, countedAt, topNames: JSON, topSources: JSON
@@ -111,9 +113,10 @@ export class UsageTable {
   }
 
   /**
-   * Counts a query as running, unless a limit of the minute is reached.
+   * Counts a query as running, unless `atOnce` queries are running or the queries of the minute have taken
+   * `usedMs`.
    *
-   * @returns whether it was counted, and the time that queries took in the minute so far
+   * @returns whether the query was counted, and the time that queries took in the minute so far, in ms
    */
   async beginQuery(
     tenantId: Id,
@@ -194,7 +197,7 @@ export class UsageTable {
     });
   }
 
-  /** Stores a new count. It resets `added`, because it includes the series added since the last count. */
+  /** Stores the result of a new count. This removes `added`, because the new count includes those series. */
   async putSeries(tenantId: Id, { active, stored, topNames, topSources }: SeriesTally): Promise<void> {
     await putItem(this.table, {
       ...metaKeys.seriesCount(tenantId),
