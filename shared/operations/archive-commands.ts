@@ -7,7 +7,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** The point at which one slice of a command's work ended. The next slice continues after it. */
+/** The partition and day at which one slice of a command's work ended. The next slice continues after it. */
 export interface ArchiveCursor {
   readonly partition: number;
   readonly day: Day;
@@ -21,7 +21,10 @@ export interface ObjectDifference {
   readonly problem: string;
 }
 
-/** Result of verifying some partition-days of a tenant. `next` is where to continue; null at the end. */
+/**
+ * Result of verifying some partition-days of a tenant. `next` is the cursor from which to continue; null when
+ * all are done.
+ */
 export interface VerifySlice {
   readonly objects: number;
   readonly samples: number;
@@ -66,7 +69,8 @@ export async function verifyArchive(
           const problem = await verifyObject(cold, part);
           if (problem !== undefined) found.push({ partition: ref.partition, day, key: part.key, problem });
         }
-        // The archiver may have rewritten the day during the check. If the manifest changed, check again.
+        // The archiver may have rewritten the day during the check. So if the manifest has changed, check the
+        // day again.
         if (found.length > 0 && entry?.committed !== known) {
           known = entry?.committed;
           continue;

@@ -17,7 +17,7 @@ export class CanaryApi {
     readonly bornAtMs: number,
   ) {}
 
-  /** Finds the canary's host, or registers it. */
+  /** Returns a client for the canary's host. Registers the host if it does not exist. */
   static async open(url: string, key: string): Promise<CanaryApi> {
     type Hosts = { hosts: { id: string; createdAt: number }[] };
     const find = () => request<Hosts>(url, key, 'GET', `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`);
@@ -36,7 +36,10 @@ export class CanaryApi {
     await request(this.url, this.key, 'POST', '/api/v0/tsdb', [point]);
   }
 
-  /** Reads the samples of a half-open range, sorted by time. A series never posted has no samples. */
+  /**
+   * Reads the canary's samples in a half-open range, sorted by time. Returns none if the canary has never
+   * posted.
+   */
   async read(fromMs: number, toMs: number): Promise<{ timeMs: number; value: number }[]> {
     const range = `from=${Math.floor(fromMs / 1000)}&to=${Math.ceil(toMs / 1000) - 1}`;
     const path = `/api/v0/hosts/${this.hostId}/metrics?name=${METRIC}&${range}`;
@@ -52,7 +55,10 @@ export class CanaryApi {
   }
 }
 
-/** @throws {CanaryRefusedError} on 401 and 403; an Error on any other status, except 2xx and `allowed` */
+/**
+ * @throws {CanaryRefusedError} on 401 and 403
+ * @throws {Error} on any other status, except 2xx and `allowed`
+ */
 async function request<T>(
   url: string,
   key: string,

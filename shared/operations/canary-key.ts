@@ -3,13 +3,13 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
-/** The tenant of the canary. The canary has its own, so that its samples count towards no customer's usage. */
+/** The canary's own tenant. It has one so that its samples count towards no customer's usage. */
 export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * DAY_MS;
 
 /**
- * Creates the canary's API key and revokes those of earlier instances. Only this instance's memory holds the
- * key, so no template, environment variable or parameter contains a secret.
+ * Creates the canary's API key, and revokes the keys of earlier instances. The key exists only in this
+ * instance's memory, so no template, environment variable or parameter contains a secret.
  */
 export async function canaryKey(
   { keys, tenants }: { readonly keys: ApiKeys; readonly tenants: Tenants },

@@ -7,11 +7,11 @@ export interface ReadBack {
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether the canary posted during the range. If it did, an empty range is a gap. */
+  /** Whether the canary existed during the whole range. If it did, an empty range is a gap. */
   readonly isExpected: boolean;
 }
 
-/** Returns the value that the canary posts at a given time. Reads check it. */
+/** Returns the value that the canary posts for a given time, so that reading it back can check the value. */
 export function valueAt(timeMs: number): number {
   return Math.floor(timeMs / 1000) % 99_991;
 }
@@ -27,7 +27,7 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
  * - every ten minutes, one that must be in the warm tier,
  * - every hour, one that must be in the archive.
  *
- * Each range is wide enough to include a few posts that the canary missed.
+ * Each range is so long that a few missed posts do not make it look empty.
  */
 export function planReadBacks(
   nowMs: number,

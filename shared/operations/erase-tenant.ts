@@ -10,7 +10,7 @@ interface EraseDependencies extends Pick<OperatorDependencies, 'meta' | 'recover
   readonly read: Pick<ReadDependencies, 'hot' | 'warm' | 'manifest' | 'cold'>;
 }
 
-/** The data that one slice of an erasure removed. */
+/** How much one slice of an erasure has removed. */
 export interface EraseCount {
   /** Number of keys of the hot tier. */
   readonly hot: number;
@@ -27,8 +27,9 @@ export interface EraseCount {
 const PARALLEL = 32;
 
 /**
- * Erases a deleted tenant tier by tier until time is up. No progress is stored: the next slice finds the remaining
- * data. The meta table comes last, because the manifest in it lists the days that have warm items.
+ * Erases the data of a deleted tenant, tier by tier, until time is up. No progress is stored: the next call
+ * finds the data that remains. The meta table comes last, because the manifest in it lists the days that have
+ * items in the warm table.
  */
 export async function eraseTenant(
   { read: { hot, warm, manifest, cold }, meta, recovery }: EraseDependencies,
@@ -40,7 +41,7 @@ export async function eraseTenant(
     tenantId: tenant.id,
     partition,
   }));
-  // Unregister the partitions first. Otherwise LossWatch would take their missing keys for lost samples.
+  // Unregister the partitions first, so that LossWatch does not take their missing keys for lost samples.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
   const { keys, isDone } = await hot.space.eraseTenant(tenant.id, hasTime);
   count.hot = keys;
@@ -64,8 +65,9 @@ export async function eraseTenant(
 }
 
 /**
- * Scans the meta table for all items of a tenant. Their partition key is `kind#tenant id`, optionally followed by `#`
- * and more. API keys are stored under their own ids, and name their tenant in an attribute.
+ * Scans the meta table for all items of a tenant. Their partition key is `kind#tenant id`, optionally
+ * followed by `#` and more. API keys are stored under their own ids instead, with the tenant's name as an
+ * attribute.
  */
 async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenerator<Item> {
   const pages = paginateScan(

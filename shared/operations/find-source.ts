@@ -14,7 +14,7 @@ export interface SourceStores {
   readonly catalogue: Pick<Catalogue, 'source'>;
 }
 
-/** A host or service as an operator names it. */
+/** The host or service that an operator names in a command. Exactly one field must be set. */
 export interface SourceName {
   /** The host's id or name. */
   readonly host?: string;

@@ -9,13 +9,16 @@ import { requireTenant } from './tenant-commands';
 /** Maximum number of sources indexed in parallel. */
 const PARALLEL = 8;
 
-/** Result of indexing some sources. `next` is the last source done; null at the end. */
+/**
+ * Result of indexing some sources. `next` is the last indexed source, after which to continue; null when all
+ * are done.
+ */
 export interface IndexSlice {
   readonly sources: number;
   readonly next: Id | null;
 }
 
-/** Rebuilds the index of series: inserts the missing entries of layouts in the catalogue. */
+/** Repairs a tenant's index of series: inserts the entries that are missing for layouts in the catalogue. */
 export async function rebuildIndex(
   {
     tenants,
@@ -27,8 +30,8 @@ export async function rebuildIndex(
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
   const { id: tenantId } = await requireTenant(tenants, tenant);
-  // A layout's expiry shows until when the layout was in use. While a raise of the retention is in progress,
-  // expiries are too early.
+  // The expiry of a layout tells until when the layout was in use. While expiries are still being extended
+  // after a raise of the retention, they tell a time that is too early.
   if ((await lifetimes.retentionMs()) < stage.retention)
     throw new InvalidEventError(
       'the retention was raised, and the hourly sweep has not extended the expiry of all items yet; try again in two hours',

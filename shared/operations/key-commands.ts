@@ -36,7 +36,7 @@ export async function revokeKey(
   { id }: OperatorCommand<'keys revoke'>,
 ): Promise<Grant> {
   const grant = await keys.revoke(publicIdOf(id) ?? '');
-  // Leave the input out of the message: it may be a whole key, including the secret.
+  // Do not repeat the operator's input in the message: it may be a whole key, including the secret.
   if (grant === undefined)
     throw new InvalidEventError('there is no key with that id; keys list shows the ids');
   return grant;

@@ -22,12 +22,12 @@ interface Raise {
 }
 
 /**
- * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's directories
- * get their expiry when they are written. Once the retention is raised, this expiry is too early for the samples that
- * the items describe, so {@link renew} extends it. The extension may take up to 30 days, because items are kept for 30
- * days beyond the retention.
+ * Extends the expiry of items when the stage's retention is raised. Items of the catalogue and of the
+ * archive's directories get their expiry when they are written. After a raise, the samples that an item
+ * describes are kept for longer than the item, so {@link renew} extends the item's expiry. It has up to 30
+ * days to do so, because items are kept for 30 days beyond the retention.
  *
- *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is in progress
+ *     pk retention   sk stage   retentionMs: basis of expiries   raise: JSON, while expiries are extended
  */
 export class Lifetimes {
   constructor(
@@ -37,8 +37,8 @@ export class Lifetimes {
   ) {}
 
   /**
-   * Returns the retention on which the expiry of items is based, in ms. It is less than the stage's until a
-   * raise is complete.
+   * Returns the retention on which the expiry of all items is based, in ms. It is less than the stage's
+   * retention until all items have been extended after a raise.
    */
   async retentionMs(): Promise<number> {
     return (await this.read()).retentionMs;
@@ -52,7 +52,7 @@ export class Lifetimes {
    */
   async renew(hasTime: () => boolean): Promise<number> {
     const { retentionMs, raise } = await this.read();
-    // After the retention was lowered, older items just live longer than needed.
+    // If the retention was lowered, nothing is to be done: older items live longer than needed.
     if (retentionMs >= this.stageRetentionMs) {
       if (retentionMs > this.stageRetentionMs || raise !== undefined) await this.note(this.stageRetentionMs);
       return 0;
@@ -70,7 +70,7 @@ export class Lifetimes {
     hasTime: () => boolean,
   ): Promise<number> {
     let count = 0;
-    // No item needs a later expiry than this, because items describe samples of today at the latest.
+    // No item needs a later expiry than this one, which an item about today's samples would get.
     const lastSeconds = expiresAtOf(this.now(), this.stageRetentionMs);
     const pages = paginateScan(
       { client: this.meta.client, startingToken: after },
@@ -109,7 +109,7 @@ export class Lifetimes {
   private async read(): Promise<{ readonly retentionMs: number; readonly raise: Raise | undefined }> {
     const item = await getItem(this.meta, metaKeys.retention);
     if (item !== undefined) return notedOf(item);
-    // A new stage has no such item yet.
+    // A new stage does not have this item yet.
     await this.note(this.stageRetentionMs);
     return { retentionMs: this.stageRetentionMs, raise: undefined };
   }

@@ -7,14 +7,14 @@ export interface MemoryWatch {
   readonly primaries: number | null;
   /** Whether a slot is being migrated. */
   readonly isMoving: boolean;
-  /** Number of losses noticed so far. */
+  /** Number of losses that have been noticed so far. */
   readonly notices: number;
 }
 
 /**
- * Looks at the primaries, as a flusher does each minute, and records how much longer the calling command may move
- * slots. During that time flushers empty memory immediately, and a primary that disappears counts as a loss of all
- * partitions.
+ * Reads the primaries of the cluster and records whether one has failed, as a flusher does each minute. Also
+ * records how much longer the calling command may move slots. During that time, flushers flush everything at
+ * once, and a primary that disappears counts as a loss of all partitions.
  */
 export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,
@@ -22,8 +22,8 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScalingUntil(now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
-  // Clear the record only after looking at the primaries. Slots that moved until now then still count as moved by the
-  // command.
+  // If the command has finished, clear its time only after this reading of the primaries, so that slots that
+  // moved before it still count as moved by the command.
   if (scalingForMs === 0) await recovery.putScalingUntil(0);
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,

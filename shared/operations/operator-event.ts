@@ -20,8 +20,9 @@ const archiveCursor = z
   .default(null);
 
 /**
- * Schema of the operator function's events. `defaultPartitions` applies to a new tenant if the event names no number of
- * partitions.
+ * Returns the schema of the operator function's events.
+ *
+ * @param defaultPartitions number of partitions of a new tenant, if the event does not have one
  */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
@@ -51,8 +52,8 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.literal('stage') }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
     /**
-     * The scheduled event, which erases deleted tenants. Once `settledMs` have passed since a tenant's
-     * deletion, no function writes for it any more.
+     * The scheduled event; see `sweep`. Once `settledMs` have passed since a tenant's deletion, no function
+     * writes for the tenant any more.
      */
     z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
     z.object({
@@ -82,7 +83,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
     }),
-    /** Measures partitions from `partition` on until time is up. */
+    /** Measures the bytes of partitions, from `partition` on, until time is up. */
     z.object({
       command: z.literal('usage bytes'),
       tenant: z.string(),

@@ -14,7 +14,7 @@ export interface MetricCount {
   readonly samples: number;
 }
 
-/** A host or service that was found. */
+/** A host or service that the command found. */
 export type SourceDescription = Pick<SourceDetails, 'kind' | 'id' | 'text'>;
 
 export interface SampleCount {

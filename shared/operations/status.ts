@@ -36,7 +36,7 @@ export interface StatusDependencies {
 /** Interval at which the evaluator runs, in ms. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
-/** Lifetime of a cached response, in ms. The cache makes many open pages cost no more than one. */
+/** Lifetime of a cached status, in ms. So many open web pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
 /**
  * Lifetime of the manifest's cached summary, in ms. The summary changes with each flush, and reading it takes one query
@@ -47,14 +47,23 @@ const MAX_ARCHIVE_AGE_MS = 60_000;
 const MAX_USAGE_AGE_MS = 15_000;
 /** Maximum number of partitions for which the manifest is queried. */
 const MAX_PARTITIONS_READ = 256;
-/** Group-windows sampled per partition to estimate its memory. */
+/** Number of group-windows that are sampled in each partition to estimate the partition's memory. */
 const WINDOWS_SAMPLED = 8;
-/** How far back days are listed, ms. Four weeks touch at most two months, so two months of usage are read. */
+/**
+ * How far back the usage of days is listed, in ms. Four weeks lie in at most two months, so at most two
+ * months of usage are read.
+ */
 const HISTORY_MS = 28 * DAY_MS;
-/** Maximum number of cached tenants. A function instance serves only a few tenants at a time. */
+/**
+ * Number of cached tenants at which the cache is cleared. A function instance serves only a few tenants at a
+ * time.
+ */
 const MAX_TENANTS_CACHED = 1_000;
 
-/** Reads the status of tenants. Caches each part for as long as it changes little. */
+/**
+ * Reads the status of tenants. Caches each part of a status for a few seconds up to a minute, depending on
+ * how fast it changes.
+ */
 export class Status {
   private readonly statuses = new Map<string, Cached<TenantStatus>>();
   private readonly archives = new Map<string, Cached<TenantStatus['archive']>>();
@@ -142,7 +151,7 @@ export class Status {
   ): Promise<TenantStatus['usage']> {
     const { usage, hot, now, archiveAfterMs, memoryCopies } = this.dependencies;
     const month = dayOf(now()).slice(0, 7);
-    // The first day that may still be in the warm tier: earlier days have been archived.
+    // The first day whose samples may be only in the warm tier. Earlier days should have been archived.
     const firstWarm = dayOf(now() - archiveAfterMs - DAY_MS);
     const firstShown = dayOf(now() - HISTORY_MS);
     const months = [...new Set([firstWarm.slice(0, 7), firstShown.slice(0, 7), month].sort())];

@@ -13,11 +13,11 @@ export interface AdvisedTenant extends PartitionAdvice {
 
 export interface TenantAdvice {
   readonly tenants: readonly AdvisedTenant[];
-  /** Samples per minute of all tenants together: the average of their busiest day. */
+  /** Samples per minute of all tenants together, on average over the busiest day. */
   readonly samplesPerMinute: number;
 }
 
-/** Number of days among which the busiest is chosen. */
+/** Number of days from which the busiest day is taken. */
 const DAYS = 7;
 const PARALLEL = 32;
 const MINUTES_OF_DAY = 1440;

@@ -25,7 +25,7 @@ export interface TenantDescription {
   readonly name: string;
   /** Number of partitions today. */
   readonly partitions: number;
-  /** Numbers of partitions over time, starting on 1970-01-01. */
+  /** The number of partitions over time, as epochs. The first begins on 1970-01-01. */
   readonly epochs: readonly PlacementEpoch[];
   readonly limits: Limits;
   /** Names of the limits that override the stage's. */
@@ -44,7 +44,10 @@ export interface TenantList {
 /** Maximum number of tenants whose series are counted in parallel. */
 const PARALLEL = 4;
 
-/** Number of deleted tenants that a sweep has erased, and number that a later sweep must handle again. */
+/**
+ * Result of a sweep: how many deleted tenants it has finished erasing, and how many are left for later
+ * sweeps.
+ */
 export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;
@@ -134,7 +137,7 @@ export async function sweep(
   for (const tenant of await tenants.listDeleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
-    // Until `settledMs` has passed, a function that has not learned of the deletion yet may still write.
+    // Until `settledMs` have passed, a function that does not know of the deletion yet may still write.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
       const { isDone } = await eraseTenant(dependencies, tenant, hasTime);
@@ -151,8 +154,8 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // The current time selects the first tenant. Otherwise a sweep that runs out of time would skip the same tenants
-  // every hour.
+  // The current time decides with which tenant to begin, so that sweeps that run out of time do not skip the
+  // same tenants every hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {

@@ -17,15 +17,15 @@ const PARALLEL = 8;
 export interface MonthUsage {
   /** Counts by UTC day. */
   readonly days: Readonly<Record<string, Readonly<Record<Counter, number>>>>;
-  /** `topSources` shows a host's name in addition to its id. */
+  /** In `topSources`, hosts are shown with their names in addition to their ids. */
   readonly series: SeriesTally;
-  /** First day with samples in any month; null without samples. */
+  /** The tenant's first day with samples, in any month; null if there are no samples. */
   readonly firstDay: string | null;
   /** Number of nodes that hold a copy of each shard's data. */
   readonly memoryCopies: number;
 }
 
-/** Bytes of some partitions. `next` is the next partition; null at the end. */
+/** Bytes of some partitions. `next` is the partition with which to continue; null when all are done. */
 export interface BytesSlice {
   readonly bytes: TierBytes;
   readonly next: number | null;

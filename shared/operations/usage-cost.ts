@@ -22,15 +22,15 @@ export interface UsageOfMonth {
 }
 
 /**
- * Estimates a tenant's cost in a month: counted usage at AWS's prices, and storage as if today's bytes had been stored
- * all month. Excludes costs that tenants share: the smallest cache, empty shards, logs, scheduled functions and data
- * transfer.
+ * Estimates a tenant's cost in a month, at AWS's prices: that of counted usage, and that of storage as if
+ * today's bytes had been stored during the whole month, or during the part of it that has passed. Excludes
+ * costs that tenants share: the smallest cache, empty shards, logs, scheduled functions and data transfer.
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
   const functionGbSeconds = gbSeconds(counts.functionMbMs);
   const shardHours = counts.streamBytes / (3600 * SHARD_BYTES_PER_SECOND);
-  // DynamoDB rounds an item up to whole KB, which adds half a KB on average.
+  // DynamoDB rounds the size of a written item up to whole KB, which adds half a KB on average.
   const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
   return [
     line('API requests', `${counts.requests} at $1.00 a million`, { httpRequest: counts.requests }),
