@@ -1,7 +1,7 @@
 import { DAY_MS } from '../model/duration';
 import { GB, PRICE, type Price } from '../platform/prices';
 
-/** Billed units of a month, by the name of their price. */
+/** Billed units of a month. The keys are the names of the units' prices. */
 export type Billed = Readonly<Partial<Record<Price, number>>>;
 
 export interface CostLine {
@@ -12,7 +12,11 @@ export interface CostLine {
   readonly dollars: number;
 }
 
-/** @param unlisted cost in dollars of items that are not in the price table, such as cache nodes */
+/**
+ * Creates a line whose cost is that of its billed units.
+ *
+ * @param unlisted additional cost in dollars, of items that are not in the price table, such as cache nodes
+ */
 export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
   return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
 }
@@ -21,7 +25,7 @@ export function dollarsOf(billed: Billed): number {
   return Object.entries(billed).reduce((sum, [price, units]) => sum + units * PRICE[price as Price], 0);
 }
 
-/** Adds up billed units with the same price. */
+/** Adds up billed units, by the name of their price. */
 export function billedOf(all: readonly Billed[]): Billed {
   const sums: Partial<Record<Price, number>> = {};
   for (const billed of all)

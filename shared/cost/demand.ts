@@ -40,11 +40,14 @@ export interface Demand {
   readonly records: number;
   readonly streamBytes: number;
   readonly putUnits: number;
-  /** Number of shards of the stream, if each is planned to be half full. */
+  /** Number of shards that the stream needs, if each is planned to be half full. */
   readonly streamShards: number;
   readonly post: Work;
   readonly ingester: Work;
-  /** A schedule runs the flusher and the archiver, so their numbers of invocations do not depend on the load. */
+  /**
+   * The flusher and the archiver run on a schedule, so the number of their invocations does not depend on the
+   * load and is 0 here.
+   */
   readonly flusher: Work;
   readonly archiver: Work;
   readonly sweep: Work & { readonly layouts: number; readonly readUnits: number };
@@ -55,14 +58,14 @@ export interface Demand {
   readonly windows: number;
   readonly windowText: string;
   readonly bytesPerWindow: number;
-  /** Bytes stored in a tier once it is full. */
+  /** Maximum number of bytes in memory. */
   readonly hotBytes: number;
   readonly hotBytesPerSample: number;
   readonly residencyMs: number;
   readonly cacheShards: number;
   readonly warmBytes: number;
   readonly warmMs: number;
-  /** Number of bytes in the table that locate archived samples. */
+  /** Number of bytes in the table that record where archived samples lie. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
   /**
@@ -76,7 +79,7 @@ export interface Demand {
   readonly rollups: RollupDemand;
 }
 
-/** Work and storage of one month's rollups, if the archiver makes each rollup once. */
+/** Work per month for rollups, and their storage, if the archiver makes each rollup once. */
 export interface RollupDemand extends Work {
   readonly seriesDays: number;
   readonly writeUnits: number;
@@ -106,22 +109,28 @@ export function samplesHeld(samples: number, ms: number): number {
  * case flushing fails.
  */
 const USABLE_MEMORY = 0.75 * 0.5;
-/** Share of a shard's capacity planned for the load. The rest lets readers catch up. */
+/** Share of a stream shard's capacity that is planned for the load. The rest lets readers catch up. */
 const SHARD_FILL = 0.5;
 /** Time between two runs of the flusher, ms. */
 const FLUSH_TICK_MS = 60_000;
-/** Size of a warm item's keys and attributes, without its chunk, in bytes. DynamoDB bills writes by an item's size. */
+/**
+ * Size of a warm item without its chunk (keys and attributes), in bytes. DynamoDB bills writes by the size of
+ * an item.
+ */
 const ITEM_BYTES = 230;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
 const WRITE_UNIT_BYTES = 1024;
-/** Read units for looking up a host. An instance of post does so each hour (functions/post/registered-sources.ts). */
+/**
+ * Read units for looking up a host. Post looks up each host once an hour
+ * (functions/post/registered-sources.ts).
+ */
 const LOOK_UP_UNITS = 1;
 /** Read units of an eventually consistent query that finds little. */
 const QUERY_UNITS = 0.5;
 /**
- * Bytes that the table stores for a source of 100 series and an archived day: 830 in the archive's directory, and 110
- * in the rollups' directory. Measured by `npm run simulate -- --load`.
+ * Bytes that the table stores for each archived day of a source with 100 series: 830 in the archive's
+ * directory, and 110 in the rollups' directory. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
 /** Average time until DynamoDB deletes an expired item, ms. It may take up to two days. */
@@ -136,21 +145,27 @@ const UPLOAD_BYTES = 8 * 1024 * 1024;
  */
 const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Estimated bytes that a series takes in a rollup object. A `month` object has rollups of hours, a `year` object has
- * rollups of days. A series takes `object` bytes once in each object, and `day` bytes for each day. We fitted these
- * numbers by hand, to month objects of 1 to 30 days and year objects of 1 to 120 days. `npm run simulate -- --load`
- * compares the storage that the forecast expects with the bytes that are stored.
+ * Estimated bytes that a series takes in a rollup object. A `month` object has rollups of hours, a `year`
+ * object has rollups of days. A series takes `object` bytes once in each object, and `day` bytes for each
+ * day. These numbers were fitted by hand to month objects of 1 to 30 days and year objects of 1 to 120 days.
+ * `npm run simulate -- --load` compares the storage that the forecast expects with the bytes that are really
+ * stored.
  */
 const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
-/** Number of rollup objects that are rewritten when a day of a partition is added: of its month and of its year. */
+/**
+ * Number of rollup objects that are rewritten when a day of a partition is added: that of its month, and that
+ * of its year.
+ */
 const REWRITTEN = 2;
-/** Average number of days that a month's, and a year's, rollup object already has when a day is added. */
+/**
+ * Average number of days that the rollup object of a month, and of a year, already has when a day is added.
+ */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
 /** Number of rollups per series and day: 24 of hours in the month's object, and one of the day in the year's object. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**
- * Scales measured units to a load, assuming the archive is full.
+ * Scales measured units to a load. Assumes that all tiers are full, unless the load has an `ageMs`.
  *
  * @throws {UnknownCostError}
  */
@@ -181,7 +196,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const objects = partitionDays * Math.max(1, Math.ceil(bytesOfPartitionDay / settings.archivePartBytes));
   const bytesPerWindow = tiers.warmBytes / tiers.flusher.windows;
   const layouts = load.series / measured.load.metrics;
-  // The idle invocations already include a sweep that finds nothing.
+  // The cost of idle invocations already includes a sweep that finds nothing, so subtract it here.
   const sweepMbMs =
     (HOURS_OF_MONTH *
       layouts *
@@ -200,8 +215,9 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     flusher: { invocations: 0, mbMs: scaled(tiers.flusher.units, 'FunctionMbMs') },
     archiver: { invocations: 0, mbMs: scaledArchive('FunctionMbMs') },
     sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
-    // Some items of a pass, such as a partition's manifest, do not grow with the number of windows. Rounding an item up
-    // to whole units adds half a unit on average.
+    // Count windows instead of scaling the flusher's measured units, because some items, such as a
+    // partition's manifest, do not grow with the number of windows. The 0.5 is the average that rounding an
+    // item up to whole units adds.
     writeUnits:
       post('WriteUnits') +
       windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
@@ -260,8 +276,8 @@ function rollupsOf(
     Math.max(1, storedDays / DAYS_OF_MONTH) * month.object +
     Math.max(1, storedDays / DAYS_OF_YEAR) * year.object;
   /**
-   * Bytes of a series in the two rollup objects to which a day is added, if the stage has been archiving for `days`
-   * days.
+   * Returns the bytes of a series in the two rollup objects to which a day is added, if the stage has been
+   * archiving for `days` days.
    */
   const bytesAt = (days: number) =>
     month.object +
@@ -291,7 +307,7 @@ function rollupsOf(
 }
 
 /**
- * Returns the numbers of shards that a load needs if each shard is planned to be half full.
+ * Returns how many shards of the stream and of the cache a load needs, if they are planned to be half full.
  *
  * @throws {UnknownCostError}
  */
@@ -309,7 +325,10 @@ export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'in
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
 }
 
-/** Returns how long a stage has been archiving days, in ms. A day is archived some time after it ends. */
+/**
+ * Returns for how long a stage has been archiving days, in ms: its age, less the time until a sample is
+ * archived. A sample waits for the end of its day (half a day on average), and then for `archiveAfter`.
+ */
 function archivedFor({ ageMs = Infinity }: Load, { archiveAfter }: Settings): number {
   return Math.max(0, ageMs - archiveAfter - DAY_MS / 2);
 }
@@ -326,8 +345,8 @@ function daysBeforeAt(days: number): number {
 }
 
 /**
- * Returns the average number of stream records of a request. Post makes one record for each partition in which a host
- * of the request lies.
+ * Returns the average number of stream records of a request. Post makes one record for each partition that
+ * has a host of the request.
  *
  * @param metrics number of series of a host
  */
@@ -336,7 +355,10 @@ export function recordsOfRequest(metrics: number, samplesPerRequest: number, par
   return partitions * (1 - (1 - 1 / partitions) ** hosts);
 }
 
-/** Interpolates linearly between the runs with the fewest and the most samples per request. */
+/**
+ * Returns an amount per request, for requests with this number of samples. Interpolates linearly between the
+ * measured runs with the fewest and the most samples per request.
+ */
 function perRequest(
   { posts }: MeasuredUnits,
   samplesPerRequest: number,
@@ -349,12 +371,12 @@ function perRequest(
   return Math.max(0, low + slope * (samplesPerRequest - few.samplesPerRequest));
 }
 
-/** Returns the peak memory of the hot tier, and the shards that hold it. */
+/** Returns the peak memory of the hot tier, and the number of cache shards that it needs. */
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that began together are flushed one by one, while the next windows grow. So memory is fullest when the
-  // first of them leave.
+  // Windows that began together are flushed one by one, while the next windows already grow. So memory is
+  // fullest when the first windows are flushed.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));

@@ -23,7 +23,7 @@ import {
   upkeep,
 } from './stage-cost';
 
-/** Number of bytes that a request adds to post's log line of metrics. A hundred requests share a line. */
+/** Number of bytes that a request adds to post's logs of metrics. A hundred requests share one log line. */
 const METRICS_PER_POST_BYTES = 25;
 /** Size of the response to a post, including headers, in bytes. */
 const POST_RESPONSE_BYTES = 300;
@@ -31,8 +31,8 @@ const POST_RESPONSE_BYTES = 300;
 const READ_RESPONSE_BYTES = 40_000;
 
 /**
- * Forecasts a load's monthly cost on a stage. Assumes that the archive is full and that the stage has the shards
- * that {@link needsOf} returns.
+ * Forecasts a load's monthly cost on a stage. Assumes that all tiers are full, unless the load has an
+ * `ageMs`. Counts the shards of the stage's settings, so set them to those that {@link needsOf} returns.
  *
  * @throws {UnknownCostError}
  */
@@ -185,8 +185,8 @@ function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
 }
 
 /**
- * Returns the number of X-Ray traces of invocations spread evenly over a month. X-Ray traces the first invocation of
- * each second and 5 % of the rest.
+ * Returns the number of X-Ray traces, if the invocations are spread evenly over a month. X-Ray traces the
+ * first invocation of each second and 5 % of the others.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
  */

@@ -1,7 +1,7 @@
 import { MAX_PARTITIONS } from '../model/placement';
 import { big } from './cost-line';
 
-/** A tenant's usage on the busiest of the last days. */
+/** A tenant's usage on the busiest day of the last week. */
 export interface BusiestDay {
   /** Number of bytes put into the stream. */
   readonly streamBytes: number;
@@ -22,15 +22,16 @@ const SECONDS_OF_DAY = 86_400;
 /** Ratio of the busiest second of a day to the average second. */
 const PEAK = 4;
 /**
- * Planned rate of a partition, in bytes per second. A partition's records go to one shard, which accepts 1 MB/s. With
- * partitions of an eighth of that rate, shards are loaded evenly.
+ * Maximum planned rate of a partition, in bytes per second. All records of a partition go to one shard, which
+ * accepts 1 MB/s. If partitions have at most an eighth of that rate, shards are loaded evenly.
  */
 const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
 /** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Fewer partitions are advised if a tenant has at least this many times the partitions that it needs. Fewer partitions
- * save records: a request puts one record into each partition that holds any of its sources.
+ * Fewer partitions are advised if a tenant has at least this many times the number that it needs. With fewer
+ * partitions, requests cause fewer records: a request puts one record into each partition that holds any of
+ * its sources.
  */
 const TOO_MANY = 8;
 
@@ -56,7 +57,7 @@ export function advisePartitions(partitions: number, busiest: BusiestDay | undef
   const { needs, because } = stream.needs >= archive.needs ? stream : archive;
   const enough = Math.min(MAX_PARTITIONS, 2 ** Math.ceil(Math.log2(Math.max(1, needs))));
   if (enough > partitions) return { advised: enough, because };
-  // Advise twice the needed number, because a later increase takes two or three days.
+  // When reducing, advise twice the needed number, because a later increase takes two or three days.
   const fewer = Math.min(MAX_PARTITIONS, 2 * enough);
   return { advised: partitions >= TOO_MANY * enough && fewer < partitions ? fewer : partitions, because };
 }

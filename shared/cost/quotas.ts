@@ -3,7 +3,7 @@ import { type Demand, demandOf, type Load, SECONDS_OF_MONTH, type Work } from '.
 import type { MeasuredUnits } from './measured-units';
 import { isOnDemand, type StageTemplate } from './stage-cost';
 
-/** The amount of a limited resource that a load needs. */
+/** How much of a limited resource a load needs. */
 export interface QuotaLine {
   readonly what: string;
   /** Amount needed; for a rate, in the busiest second. */
@@ -20,7 +20,7 @@ export interface QuotaLine {
 }
 
 /**
- * Default quotas of a Region, and limits that cannot be raised.
+ * Default quotas of AWS in a Region, and limits that cannot be raised.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  * @see https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
@@ -45,8 +45,8 @@ const LIMIT = {
 const ARCHIVE_SECONDS = 3600;
 
 /**
- * Compares what a load needs with the limits of the stage and of AWS. The line nearest to its limit comes
- * first.
+ * Compares what a load needs with the limits of the stage and of AWS. The line with the largest share of its
+ * limit comes first.
  *
  * @param peak ratio of the busiest second to the average second
  * @throws {UnknownCostError}
@@ -236,7 +236,10 @@ function concurrency(
   );
 }
 
-/** Returns a function's total run time per second, which equals its number of concurrent instances. */
+/**
+ * Returns a function's total run time per second in the busiest second, which equals the number of its
+ * instances that run concurrently.
+ */
 function busySeconds({ mbMs }: Work, memoryMb: number, peak: number): number {
   return (peak * mbMs) / memoryMb / 1000 / SECONDS_OF_MONTH;
 }

@@ -4,7 +4,10 @@ import { HOURS_OF_MONTH } from '../platform/prices';
 import { type Billed, big, type CostLine, dollarsOf, gbSeconds, line } from './cost-line';
 import { unitsSchema } from './measured-units';
 
-/** Units used by evaluating rules, as `npm run bench -- rules --json` prints under `measured`. */
+/**
+ * Schema of the units that evaluating rules used, as `npm run bench -- rules --json` prints them under
+ * `measured`.
+ */
 export const measuredRulesSchema = z.object({
   rules: z.number().int().min(1),
   /** Number of evaluations of each rule. */
@@ -24,8 +27,9 @@ const RULES_OF_INVOCATION = 100;
 const EXPLAINED_RULES = 1000;
 
 /**
- * Estimates the monthly cost of evaluating rules every minute. The samples that rules record are not included; they
- * cost the same as posted samples.
+ * Estimates the monthly cost of evaluating rules every minute. Excludes the cost of the samples that rules
+ * record, which is the same as for posted samples. Without rules, the line explains what
+ * {@link EXPLAINED_RULES} rules would cost.
  *
  * @param rules recording and alerting rules of all tenants
  */

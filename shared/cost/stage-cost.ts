@@ -13,7 +13,7 @@ export interface StageTemplate {
   readonly memoryMb: Readonly<Record<FunctionName, number>>;
   /** Whether X-Ray traces a function's invocations. */
   readonly isTraced: (name: FunctionName) => boolean;
-  /** Metrics watched by alarms. An alarm on metric math watches several. */
+  /** Number of metrics that alarms watch. An alarm on metric math watches several metrics. */
   readonly alarmMetrics: number;
   readonly dashboards: number;
 }
@@ -30,12 +30,12 @@ const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** Number of requests per month with which recovery lists failed batches. It looks for them every 15 minutes. */
+/** Number of requests per month with which recovery lists failed batches: one every 15 minutes. */
 const REDRIVE_LISTS = HOURS_OF_MONTH * 4;
 /** Number of the canary's reads per month: one per minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
-/** Returns a stage's monthly cost without posts and reads. */
+/** Returns the monthly cost of a stage that receives no posts and no reads. */
 export function idleCost(measured: MeasuredUnits, template: StageTemplate): CostLine[] {
   const { settings } = template;
   return [
@@ -45,7 +45,7 @@ export function idleCost(measured: MeasuredUnits, template: StageTemplate): Cost
   ];
 }
 
-/** Returns whether Kinesis scales the stream itself and bills by the byte. */
+/** Returns whether the stage's stream is on demand: Kinesis scales it and bills by the byte. */
 export function isOnDemand({ settings }: StageTemplate): boolean {
   return settings.streamMode === 'on-demand';
 }
@@ -99,7 +99,10 @@ export function onDemandStreamLine({ settings }: StageTemplate, bytes = 0, readB
   );
 }
 
-/** Returns the cost of scheduled invocations and the work that they cause, and of metrics, alarms and dashboards. */
+/**
+ * Returns the monthly cost of scheduled invocations and the work that they cause, and of metrics, alarms and
+ * dashboards.
+ */
 export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate): CostLine[] {
   const runs = [
     ...template.ticks,
