@@ -14,7 +14,7 @@ import { type DayPlan, FEW_DAYS, RECENT_DAYS } from './plan';
 import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
-/** What is known about a read after memory has answered. */
+/** Facts about a read that are known once memory has been read. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
   readonly nowMs: number;
   /** The kind of rollups that may replace samples; undefined if the read needs samples. */
@@ -33,7 +33,7 @@ export interface Requests {
   readonly manifest?: readonly DayPlan[];
   /**
    * Read the warm table's items of these days. `listed` has the days' manifest entries. It is undefined in
-   * the first round, which asks the manifest at the same time.
+   * the first round, which reads the manifest at the same time.
    */
   readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
   /** Read the source's entries in the archive's directory, which locate its samples. */
@@ -85,13 +85,13 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 /**
  * Plans a read's first round.
  *
- * If all days are recent, the first round asks the manifest and the warm table in parallel. No samples are
+ * If all days are recent, the first round reads the manifest and the warm table in parallel. No samples are
  * missed: a purge removes warm items long after the manifest names the object that replaces them
  * (`purgeAfterMs`). So if a purge removes items during this read, the manifest named their object before the
  * read began. For the same reason, a day's object and its warm items may be read in any order. If any day is
- * older, the first round asks the manifest and the directory, both of which the read probably needs.
+ * older, the first round reads the manifest and the directory, because the read probably needs both.
  *
- * The second round asks the warm table for the other open days. A day that is not open needs no warm items. A
+ * The second round reads the warm items of the other open days. A day that is not open needs no warm items. A
  * flush announces the day as open before it trims memory, so the object of a day that is not open has
  * everything that has left memory.
  */
@@ -113,7 +113,7 @@ export function planRounds(facts: BeyondFacts): Round {
 }
 
 /**
- * Plans how to read archived days, after the manifest has answered.
+ * Plans how to read archived days, once the manifest has been read.
  *
  * @param warmDays days whose warm items have been read, or are read in this round
  * @param warm the request to the warm table that this round must also send; undefined if there is none

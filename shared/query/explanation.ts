@@ -25,7 +25,7 @@ export interface ExplainedRead {
   readonly dollars: number;
 }
 
-/** What a selector read from one tier. */
+/** The data that a selector read from one tier. */
 export interface ExplainedTier {
   readonly samples: number;
   /** Number of windows in memory, of items in the warm table, or of byte ranges in the archive. */

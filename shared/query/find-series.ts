@@ -16,7 +16,7 @@ export class SelectLimitError extends Error {
 }
 
 /**
- * Makes the error for an exceeded limit.
+ * Creates the error for an exceeded limit.
  *
  * @param most the limit
  * @param matchers the selector that exceeded the limit
@@ -36,7 +36,7 @@ export function tooMany(
 }
 
 /**
- * Makes the error for a query that is rejected before its samples are read.
+ * Creates the error for a query that is rejected before its samples are read.
  *
  * @param estimate estimated number of samples of the selectors whose reads are planned so far
  * @param most the limit
@@ -79,7 +79,7 @@ export interface SourceSeries {
  */
 export interface IndexView {
   readonly index: SeriesIndex;
-  /** By layout number: 1 if the layout may have samples in the range. */
+  /** For each layout number, 1 if the layout may have samples in the range, else 0. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
   /** Called before each test of a text, with the maximum number of its steps. May throw to stop matching. */

@@ -1,6 +1,6 @@
 /**
- * A read failed because samples of its range are missing: memory has lost them, or they lie in a dead letter. A
- * response without these samples would have a silent gap (DESIGN.md, rule 13).
+ * A read failed because samples of its range are missing: memory has lost them, or they are in a dead letter.
+ * A response without these samples would have a silent gap (DESIGN.md, rule 13).
  */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';

@@ -118,9 +118,10 @@ export function halveSteps(
 const FINEST_STEP_MS = 60_000;
 
 /**
- * Returns the step in which Mackerel shows a range.
+ * Returns the step with which Mackerel shows a range.
  *
- * @returns ms; {@link FINEST_STEP_MS} for ranges of less than 20 h 05 m, for which samples are returned as stored
+ * @returns ms; {@link FINEST_STEP_MS} for ranges of less than 20 h 05 m, for which samples are returned as
+ *   stored
  * @see ../protocol/mackerel/README.md, "Reading"
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {

@@ -56,7 +56,10 @@ export interface SourceRead extends Whereabouts {
   readonly expected: readonly ExpectedSamples[];
 }
 
-/** Makes one context for each home of the source ({@link HomeGroups}). A home is the source itself, or its pool. */
+/**
+ * Creates one context for each home of the source ({@link HomeGroups}). A home is the source itself, or its
+ * pool.
+ */
 export function contextsOf(
   dependencies: ReadDependencies,
   tenant: Tenant,

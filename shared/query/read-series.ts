@@ -14,7 +14,7 @@ import { whereaboutsIn } from './whereabouts';
 
 const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
 
-/** Series of one source, in the order in which they were asked for. */
+/** Series of one source, in the order in which they were requested. */
 export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks'> {}
 
 /** Series of one source to read. */

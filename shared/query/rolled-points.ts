@@ -1,4 +1,4 @@
-/** Makes points from rollups: see {@link RollupUse}. */
+/** Computes points from rollups: see {@link RollupUse}. */
 import type { ReadGrains } from '../cold/rollup-format';
 import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/rollup-grains';
 import type { ReadPlace, RolledObject } from '../cold/rollup-read';
@@ -36,7 +36,7 @@ export function columnsFor({ use, edges }: RequestedGrains): (times: GrainTimes)
   return ({ firsts }) => (edges === 'exact' && firsts.includes(0) ? all : always);
 }
 
-/** Points of several series, and the days for which no points can be made. */
+/** Points of several series, and the days for which no points can be computed. */
 export interface RolledPoints {
   /** The points of each series, by the series' position. */
   readonly series: readonly Points[];
@@ -46,8 +46,8 @@ export interface RolledPoints {
 }
 
 /**
- * Makes the points of all series. If one point of a day cannot be made, no series has points on this day, and the
- * samples of all series are read together instead.
+ * Computes the points of all series. If one point of a day cannot be computed, no series gets points on that
+ * day, and the samples of all series are read instead.
  *
  * @param seriesCount number of series that are read
  */
@@ -133,7 +133,10 @@ const SECOND = 2;
 const LAST = 3;
 const LAST_AFTER_START = 4;
 
-/** The points to make from grains, without their values. All series whose grains have the same times share a plan. */
+/**
+ * The points to compute from grains, without their values. All series whose grains have the same times share
+ * a plan.
+ */
 interface PointPlan {
   readonly timestamps: Float64Array;
   readonly counts: Float64Array;

@@ -10,7 +10,7 @@ import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/p
 import type { TimeRange } from '../model/selection';
 import type { RequestedGrains } from '../promql/store';
 
-/** What is known about a read before it reads the archive. */
+/** Facts about a read that are known before it reads the archive. */
 export interface RollupFacts {
   readonly grains: Pick<RequestedGrains, 'grainMs' | 'edges'>;
   readonly range: TimeRange;
@@ -30,7 +30,7 @@ export interface RollupFacts {
 
 /** The part of a rollup object to read. */
 export interface RollupPlan extends RequestedRollup {
-  /** Number of days that the ranges touch, including days of which the read wants only a part. */
+  /** Number of days that the ranges touch, including days that the read wants only in part. */
   readonly days: number;
 }
 

@@ -17,11 +17,11 @@ export interface SeriesTable {
 }
 
 /**
- * Makes a table of series for a chart.
+ * Builds a table of series for a chart.
  *
  * @param stepMs length of the steps, with one value each; undefined if samples are read as stored
- * @throws {SelectLimitError} when the table would have more than {@link MAX_RESPONSE_SAMPLES} values: series whose
- *   times differ make a table that is many times larger than their samples
+ * @throws {SelectLimitError} when the table would have more than {@link MAX_RESPONSE_SAMPLES} values: series
+ *   whose times differ make a table that is many times larger than their samples
  */
 export function seriesTable(
   samples: readonly Samples[],

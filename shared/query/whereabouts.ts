@@ -86,7 +86,8 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
 export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
-  // The map may lack layouts that the archiver made when it merged chunks: those need not be in the catalogue.
+  // The map may lack layouts that the archiver created when it merged chunks: they need not be in the
+  // catalogue.
   const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
   const homes = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
   return { homes, windowLengthsMs, firstMs };
