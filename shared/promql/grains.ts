@@ -6,7 +6,7 @@ import { CompensatedSum } from '../model/compensated-sum';
 import { extrapolate, type LiveSamples, type RangeValue } from './range-functions';
 import type { RollupUse } from './store';
 
-/** Range functions that can be computed from rollups, with the use that each makes of a range. */
+/** Range functions that can be computed from rollups, with each function's use of a range. */
 export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
   avg_over_time: 'sum',
   sum_over_time: 'sum',

@@ -381,7 +381,7 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  /** Number of values that the selectors make of each series: one for each step of each selector. */
+  /** Number of values that are computed for each series: one for each step of each selector. */
   steps: number;
   readonly grains?: RequestedGrains | undefined;
   readonly why: string;

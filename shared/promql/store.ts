@@ -24,15 +24,15 @@ export interface SampleColumns {
 }
 
 /**
- * What a function wants to compute from the samples of a range. If the store has rollups, it may return _points_
- * instead of samples. A point has the time of a sample. It stands for this sample and for all samples since the
- * previous point. A range of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits
+ * How a function uses the samples of a range. If the store has rollups, it may return _points_ instead of
+ * samples. A point has the time of a sample. It stands for this sample and for all samples since the previous
+ * point. A range of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits
  * the samples of a point.
  *
  * - `first`, `last`: each point is a sample. The first or last sample of every range is among the points.
  * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.
- * - `difference`, `increase`: a point's value is that of the sample at its time. The first and the last sample of every
- *   range are among the points.
+ * - `difference`, `increase`: a point's value is that of the sample at its time. The first and the last
+ *   sample of every range are among the points.
  */
 export type RollupUse = 'count' | 'sum' | 'min' | 'max' | 'first' | 'last' | 'difference' | 'increase';
 

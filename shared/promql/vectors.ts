@@ -24,8 +24,8 @@ export function emptyVectors(steps: number): Vectors {
 }
 
 /**
- * Maximum length of all label values that the functions of one evaluation make, in characters. Without it, a few nested
- * functions that each double a label would exceed any memory.
+ * Maximum total length of the label values that the functions of one evaluation create, in characters.
+ * Without it, a few nested functions that each double a label would exceed any memory.
  */
 const MAX_TEXT = 32_000_000;
 
@@ -71,11 +71,11 @@ export class Budget {
   }
 
   /**
-   * Counts a part of a label value before a function makes the value. The part counts until the evaluation
+   * Counts a part of a label value before a function creates the value. The part counts until the evaluation
    * ends, because results share their labels.
    *
    * @param length in characters
-   * @throws {PromqlError} when all label values that functions made would exceed the limit
+   * @throws {PromqlError} when the label values that functions created would exceed the limit in total
    */
   holdText(length: number): void {
     this.text += length;
