@@ -66,7 +66,7 @@ export class ColdTier {
   ) {}
 
   /**
-   * Makes a key that no object has ever had.
+   * Creates a key that no object has ever had.
    *
    * @param announcements the day's `announcements` in the manifest when the archiver began to read the day
    */

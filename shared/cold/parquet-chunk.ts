@@ -26,8 +26,8 @@ export interface ParquetIndex {
 }
 
 /**
- * A chunk's directory: the sizes of its pages of values, from which their locations follow, and the times at which each
- * series has values.
+ * A chunk's directory. It has the sizes of the chunk's pages of values, which determine their locations, and
+ * the times at which each series has values.
  */
 export interface PageDirectory {
   /** Size of each series' page, in bytes; 0 if the series has no values. */

@@ -35,7 +35,7 @@ export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveRea
   return new ArchiveReader(object, trailer, index);
 }
 
-/** Reads an archive object by means of the object's own index. */
+/** Reads an archive object through the object's own index. */
 export class ArchiveReader {
   /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
@@ -78,7 +78,7 @@ export class ArchiveReader {
   }
 
   /**
-   * Loads a whole chunk with its layout. One request suffices if the chunk's parts lie near each other.
+   * Loads a whole chunk with its layout. One request suffices if the chunk's parts are close to each other.
    *
    * @throws {CorruptArchiveError}
    */
@@ -227,7 +227,7 @@ async function readSeries(
   };
 }
 
-/** Makes a block in which every sample has the lowest version. */
+/** Builds a block in which every sample has the lowest version. */
 function withoutVersions({ block, rowSetOf }: RowSets, values: readonly Float64Array[]): Block {
   return { ...block, columns: values.map((of, series) => ({ ...rowSetOf(series), values: of })) };
 }

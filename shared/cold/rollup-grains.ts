@@ -5,14 +5,14 @@ import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
 import { SharedTimes } from '../model/shared-times';
 
-/** The values stored for each grain (an hour or a day), besides its number of samples. */
+/** The values stored for each grain (an hour or a day), in addition to its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
 /**
- * Further values that PromQL needs, because its windows exclude their start and include their end. The _rest_
- * of a grain is all of its samples except one at the very start of the grain. A value is stored only where a
- * reader cannot derive it. Elsewhere the column has the value of {@link UNSTORED}.
+ * Additional values that PromQL needs, because its windows exclude their start and include their end. The
+ * _rest_ of a grain is all of its samples except one at the very start of the grain. A value is stored only
+ * where a reader cannot derive it. Elsewhere the column has the value of {@link UNSTORED}.
  *
  * - `restMin`: stored where it differs from {@link derivedRestMin}.
  * - `restMax`: stored where it differs from the grain's `max`.

@@ -41,7 +41,7 @@ interface DecodedGroup {
  * and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
-/** Estimated memory of a cached column besides its values, in bytes. */
+/** Estimated memory of a cached column, in bytes, not counting its values. */
 const COLUMN_BYTES = 200;
 
 /**

@@ -8,8 +8,8 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  */
 
 /**
- * Which series of a block have values in which rows. A row set is a set of rows; series with values in the same rows
- * share one.
+ * Tells in which rows of a block each series has values. A row set is a set of rows; series with values in
+ * the same rows share one.
  *
  *     uvarint  number of series
  *     uvarint  number of row sets
