@@ -48,7 +48,7 @@ export interface ArchiveTask {
   readonly archiveAfterMs: number;
   /** Size at which the archiver ends an object and begins another, in bytes. */
   readonly partBytes: number;
-  /** Age from which an archived day is purged of its warm items, in ms; undefined purges nothing. */
+  /** Time from a day's commit to the purge of its warm items, in ms; undefined purges nothing. */
   readonly purgeAgeMs: number | undefined;
   /** Called before each partition-day. Returns whether there is time to begin it. */
   readonly hasTime: () => boolean;
@@ -70,8 +70,8 @@ const WORKERS = 4;
 /** Number of partitions whose manifests are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /**
- * Time after a day was archived in which every run checks the partition's rollups, ms. Later, a run checks them only
- * once a day, together with all days of the partition.
+ * For this many ms after a day was archived, every run checks the partition's rollups. Later, a run checks
+ * them only once a day, together with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';

@@ -24,7 +24,7 @@ export interface GroupWork {
 }
 
 /**
- * Makes the work for groups that were never archived: each is written from its warm items alone.
+ * Creates the work for groups that were never archived: each is written from its warm items alone.
  *
  * @param items all warm items of the groups, ordered by group
  */

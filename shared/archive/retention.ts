@@ -9,7 +9,7 @@ import type { ArchiveDependencies } from './execute';
  */
 const GRACE_MS = DAY_MS / 24;
 
-/** Whether the retention of a day's last sample has ended, so that nobody can read the day any more. */
+/** Whether the retention of a day's last sample has ended, so that the day can no longer be read. */
 export function isExpired(day: Day, nowMs: number, retentionMs: number): boolean {
   return dayStartMs(day) + DAY_MS + GRACE_MS <= nowMs - retentionMs;
 }
@@ -39,8 +39,8 @@ export async function expireDay(
 ): Promise<ExpiredCount> {
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
-  // Remove an unfinished attempt before the objects that it names. Otherwise, if somebody raised the retention, an
-  // archiver would continue the attempt without its objects.
+  // Remove an unfinished attempt before the objects that it names. Otherwise, if an operator raised the
+  // retention, an archiver would continue the attempt without its objects.
   await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);

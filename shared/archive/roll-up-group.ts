@@ -14,8 +14,9 @@ import type { ClosedDay, SpanPlan } from './rollup-plan';
 const MAX_SERIES = 4096;
 
 /**
- * Makes the rollup of one group in a span: the group's aggregates for each hour or day. For days that have not changed,
- * copies the aggregates from the old rollup. For the other days, computes the aggregates from samples.
+ * Computes the rollup of one group in a span: the group's aggregates for each hour or day. For days that have
+ * not changed, copies the aggregates from the old rollup. For the other days, computes the aggregates from
+ * samples.
  *
  * @param before the group in the old rollup; undefined if the old rollup lacks it
  * @param deletions all deletions of the group's source

@@ -177,8 +177,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Another archiver has written objects with the same keys. Nobody knows whose objects are stored now, so the span
-    // must be made again.
+    // Another archiver has written objects with the same keys. It is unknown whose objects are stored now, so
+    // the span must be written again.
     await rollups.reopen(ref, span);
     return false;
   }

@@ -3,7 +3,7 @@ import { DAY_MS } from '../model/duration';
 import { hasTurn } from '../model/partitions';
 import { type Day, dayOf, dayStartMs, type PartitionRef, partitionKeyOf } from '../model/placement';
 
-/** Time after a day was due to be archived in which every hourly run checks the day, ms. */
+/** For this many ms after a day was due to be archived, every hourly run checks the day. */
 const RECENT_MS = 3 * DAY_MS;
 /**
  * Number of hours in a day. In one of these hours, which depends on the partition, a run checks all days of the
@@ -47,8 +47,8 @@ export function hourlyScope(
 }
 
 /**
- * Selects the partitions whose rollups a run should check. These are the active partitions, and the partitions
- * of which the run checked every day, because rollups may have been switched on after the days were archived.
+ * Selects the partitions whose rollups a run should check. These are the active partitions, and those for
+ * which the run checked every day, because rollups may have been switched on after the days were archived.
  *
  * @param active partitions with a day that was archived or removed recently
  */
