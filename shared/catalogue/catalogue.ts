@@ -41,20 +41,20 @@ export interface SourceCatalogue {
 }
 
 /**
- * Stores the layouts of every group, and so the labels of every series, in the meta table. A writer puts a layout
- * before the first frame or chunk refers to it. It puts the layout again once a day. That renews `expiresAt`, so the
- * layout outlives the data.
+ * Stores the layouts of every group, and so the labels of every series, in the meta table. A writer puts a
+ * layout before the first frame or chunk refers to it. It puts the layout again once a day. That renews
+ * `expiresAt`, so the layout outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- * The same partition key also has the source's deletions (deletion-table.ts) and its pool, if it has one. A pool is a
- * set of small sources whose samples lie in shared groups (model/placement.ts). Post writes the pool item before it
- * sends the first record with the source's samples:
+ * The same partition key also has the source's deletions (deletion-table.ts) and its pool, if it has one. A
+ * pool is a set of small sources whose samples are in shared groups (model/placement.ts). Post writes the
+ * pool item before it sends the first record with the source's samples:
  *
  *     sk pool   poolId: id, the source's own id if it is in no pool   expiresAt: seconds
  *
- * A read of many sources does not use these items. The index of series (index-table.ts) tells the reader where the
- * samples lie, and the list of changes (change-list.ts) tells which sources have deletions.
+ * A read of many sources does not use these items. The index of series (index-table.ts) tells the reader
+ * where the samples are, and the list of changes (change-list.ts) tells which sources have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;

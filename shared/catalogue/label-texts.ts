@@ -37,7 +37,7 @@ export class Texts {
 export class TextTest {
   readonly label: string;
   readonly acceptsEmpty: boolean;
-  /** By text number: 0 not tested yet, 1 passes, 2 fails. */
+  /** For each text number: 0 if not tested yet, 1 if the text passes, 2 if it fails. */
   private readonly outcomes: Uint8Array;
   /**
    * Number of the only text that the matcher accepts; -1 if no series has this text. Undefined if the matcher may

@@ -9,7 +9,7 @@ import { bucketOfSource } from '../platform/keys';
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * Length of a renewal period, ms. Items that tell where a source's samples lie are renewed once in each period. The
+ * Length of a renewal period, ms. Items that locate a source's samples are renewed once in each period. The
  * day on which a period begins differs from source to source, which spreads the writes over the days.
  */
 export const RENEWAL_MS = 16 * DAY_MS;

@@ -59,7 +59,7 @@ export class SeriesIndex {
   /**
    * Selects the layouts with series that satisfy all matchers.
    *
-   * @param live by layout number: 1 if the selection should include the layout, else 0
+   * @param live for each layout number, 1 if the selection should include the layout, else 0
    * @param joined labels that hosts have in the registry; matchers may name them
    * @param spend called before each test of a text, with the maximum number of its steps; may throw to stop
    *   the selection
