@@ -52,9 +52,9 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses the bins with which the ascending integers `sorted[0, count)` take the fewest bits, by estimate. It first
- * puts neighbouring integers into about `resolution` groups. An integer that is frequent enough to fill a group gets
- * its own. Then it finds the best way to join neighbouring groups into bins.
+ * Chooses the bins that encode the ascending integers `sorted[0, count)` in the fewest bits, according to an
+ * estimate. It first puts neighbouring integers into about `resolution` groups. An integer that is frequent
+ * enough to fill a group gets its own. Then it finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
  * @param scale how many values each given value represents, if the given values are a sample; otherwise 1

@@ -166,7 +166,8 @@ function withUsedVersions(draft: BlockDraft): Block {
 }
 
 /**
- * Makes a column that has no keys for absent fields: `toEqual`, with which tests compare blocks, would see such keys.
+ * Builds a column without keys for absent fields. Tests compare blocks with `toEqual`, which would see such
+ * keys.
  */
 const asColumn =
   (timestamps: Float64Array) =>

@@ -1,9 +1,9 @@
 import { type Block, type Column, compareVersions, type Version } from './model';
 
 /**
- * Makes a block whose versions are decoded when they are first used. Many reads never use them: only deletions need
- * versions, and merges with other samples of the same times. Decoding a version takes ten times as long as decoding a
- * value.
+ * Creates a block whose versions are decoded when they are first used. Many reads never use them: only
+ * deletions need versions, and merges with other samples of the same times. Decoding a version takes ten
+ * times as long as decoding a value.
  *
  * @param decode returns the version of each row
  */

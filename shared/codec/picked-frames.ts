@@ -74,14 +74,15 @@ export function pickedFrames(
 }
 
 /**
- * Makes a block from a reply, like {@link blockFromFrames} but in a fraction of the time. The reply must have no
- * whole frames, and its timestamps must ascend strictly. Most replies are like this.
+ * Builds a block from a reply, like {@link blockFromFrames} but in a fraction of the time. The reply must
+ * have no whole frames, and its timestamps must ascend strictly. Most replies are like this.
  *
  * @param layout id of the block's layout
  * @param seriesCount number of series of this layout
  * @param bytes the reply
  * @param picks each with at least one column
- * @returns the block, and the number of frames of each pick; undefined if this function cannot handle the reply
+ * @returns the block, and the number of frames of each pick; undefined if this function cannot handle the
+ *   reply
  */
 export function blockFromPicked(
   layout: Uint8Array,
@@ -149,7 +150,8 @@ interface GrowingColumn {
 }
 
 /**
- * Makes a block's columns without values. Each column has room for the rows whose pick includes it.
+ * Allocates a block's columns, still without values. Each column has room for the rows whose pick includes
+ * it.
  *
  * @param rowCounts number of rows of each pick
  * @param rowCount number of rows of all picks

@@ -31,7 +31,7 @@ export function presentCount(presence: Uint8Array): number {
   return count;
 }
 
-/** Makes a map of the series at `indexes`, out of `seriesCount`. */
+/** Builds a presence map of `seriesCount` series that has the series at `indexes`. */
 export function presenceOf(indexes: ArrayLike<number>, seriesCount: number): Uint8Array {
   const presence = new Uint8Array(presenceBytes(seriesCount));
   for (let i = 0; i < indexes.length; i++) presence[indexes[i]! >> 3]! |= 1 << (indexes[i]! & 7);

@@ -3,7 +3,7 @@
  * of encoding.
  */
 
-/** Maximum length for which the platform's sort is as fast. */
+/** Maximum length for which the platform's sort is as fast as this one. */
 const MAX_SHORT = 128;
 const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;

@@ -149,7 +149,7 @@ const dictionaryEntries = new Uint32Array(MAX_SEGMENT);
 /** Hash table with open addressing. An element is 0 if the slot is free, otherwise 1 + the index of the entry there. */
 const slots = new Uint16Array(4096);
 
-/** Makes the dictionary of a segment. Returns undefined if more than a third of the values are distinct. */
+/** Builds the dictionary of a segment. Returns undefined if more than a third of the values are distinct. */
 function findDictionary(bits: Uint32Array): Dictionary | undefined {
   const count = bits.length >> 1;
   const most = Math.floor(count / 3);

@@ -16,8 +16,8 @@ const SEQUENCE_LENGTH_BITS = 9;
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
 /**
- * Number of values that each part of a sequence number can have, lowest part first. The last entry also holds for all
- * further parts.
+ * Number of values that each part of a sequence number can have, lowest part first. The last entry also
+ * applies to all higher parts.
  */
 const ANY_PARTS = bitsEach(48);
 /**
