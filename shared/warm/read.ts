@@ -24,8 +24,8 @@ export interface WarmDay extends WantedWindows {
 const PARALLEL = 16;
 
 /**
- * Reads series from the warm table. If this instance has cached the items of a group's day, and the day has not changed
- * since, the table is not asked. Concurrent reads of several sources share requests.
+ * Reads series from the warm table. If this instance has cached the items of a group's day, and the day has
+ * not changed since, the table is not queried. Concurrent reads of several sources share requests.
  *
  * @param limit bounds the concurrent queries of several reads
  * @param layoutOf finds a chunk's layout
@@ -70,9 +70,9 @@ async function itemsOf(
     announcements === undefined ? undefined : cache.items(ref, day, group, fromMs, toMs, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // The cache can serve a later read only if it knows how many announcements of the day these items include. For a day
-  // that this instance has never read, the number is unknown. Then cache an empty list, so that the next read first
-  // asks for the number.
+  // The cache can serve a later read only if it knows how many announcements of the day these items include.
+  // For a day that this instance has never read, the number is unknown. Then cache an empty list, so that the
+  // next read first looks up the number.
   cache.put(ref, day, group, {
     announcements,
     fromMs,

@@ -25,7 +25,7 @@ export interface PickedChunk {
   readonly samples: number;
 }
 
-// Estimated memory of a cached item and of a block, in bytes, besides the chunk's bytes and the samples.
+// Estimated memory of a cached item and of a block, in bytes, not counting the chunk's bytes and the samples.
 const ITEM_BYTES = 500;
 const BLOCK_BYTES = 1_000;
 /** Memory of a sample, in bytes, including its share of a timestamp and a version. */

@@ -35,7 +35,7 @@ export interface WarmItem {
    */
   readonly revision: string;
   readonly chunk: Uint8Array;
-  /** Whether the window's samples lay in several items when this one was written. */
+  /** Whether the window had several items when this one was written. */
   readonly isDivided?: boolean;
 }
 
