@@ -49,7 +49,8 @@ export function storedGrainMs(stepMs: number): number | undefined {
 /**
  * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
- * @param samples may be grains of length {@link storedGrainMs} instead of samples, each with the time of its start
+ * @param samples the samples of the series, or instead its grains of length {@link storedGrainMs}, each at
+ *   the time of its start
  * @param shared cache for the series of one response
  * @returns a sample at the start of each step
  */

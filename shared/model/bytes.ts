@@ -3,7 +3,7 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum size of a buffer for which a call to free it immediately is worthwhile, in bytes. */
+/** Minimum size of a buffer that is worth freeing immediately, in bytes. */
 const MIN_FREED = 32 * 1024;
 
 /**

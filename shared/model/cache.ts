@@ -10,8 +10,8 @@ export interface CacheOptions {
 }
 
 /**
- * A cache with strings as keys. It bounds the estimated bytes of its entries. It is written by hand because no library
- * evicts entries in both of these ways:
+ * A cache with strings as keys. It bounds the estimated size of all entries together. It is written by hand
+ * because no library evicts entries in both of these ways:
  *
  * - At random. Hosts post and dashboards poll one after the other, once a minute. If slightly more entries are needed
  *   than fit, the least recently used entry is always the one that is needed next, so an LRU cache would never hit.

@@ -57,7 +57,12 @@ export function selects({ name, isPrefix }: NameSelector, metricName: string): b
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** Converts deletions of a source to tombstones of columns, for a block with these series. */
+/**
+ * Converts deletions of a source to tombstones for a block. Each deletion becomes a tombstone for each column
+ * whose series it selects.
+ *
+ * @param series the series of the block's columns
+ */
 export function tombstonesOf(
   deletions: readonly VersionedDeletion[],
   series: readonly Labels[],

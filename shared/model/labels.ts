@@ -71,7 +71,7 @@ export const sourceOf = {
   },
 };
 
-/** Returns the labels of a series: those of its source, and its name. */
+/** Returns the labels of a series: its source's labels, and its name. */
 export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }

@@ -48,7 +48,9 @@ export function pickFromChunk(
   return relayout(chunk.block(), wanted.idBytes, seriesCount, positionOf);
 }
 
-/** Finds the columns of `layout` that are wanted, ascending, and for each of them its series' column in `wanted`. */
+/**
+ * Finds the columns of `layout` whose series are in `wanted`, ascending, and each series' column in `wanted`.
+ */
 export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {

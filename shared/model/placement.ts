@@ -52,8 +52,8 @@ export function daysIn(fromMs: number, toMs: number): Day[] {
 }
 
 /**
- * Returns the start of the window that has a timestamp, ms. Windows are aligned, and their length divides a
- * day, so no window spans two days.
+ * Returns the start of the window that contains a timestamp, ms. Windows are aligned, and their length
+ * divides a day, so no window spans two days.
  */
 export function windowStartMs(timestampMs: number, windowMs: number): number {
   return Math.floor(timestampMs / windowMs) * windowMs;
@@ -184,8 +184,8 @@ export function maxPartitions(placement: Placement): number {
 export const MAX_PARTITIONS = 4096;
 
 /**
- * Returns the partition of a source or pool. Partitions are ranges of equal size of these ids, which are hashes. All
- * groups of a source are therefore in one partition.
+ * Returns the partition of a source or pool. The ids are hashes, and each partition is an equally large range
+ * of ids. All groups of a source are therefore in one partition.
  *
  * @param partitions number of partitions on the day of the samples
  */
@@ -207,8 +207,8 @@ export interface PartitionRef {
 }
 
 /**
- * Returns the Kinesis partition key of a partition. One key for all records of a partition puts them into one shard,
- * which keeps their order. Maps of partitions have the same keys.
+ * Returns the Kinesis partition key of a partition. One key for all records of a partition puts them into one
+ * shard, which keeps their order. Maps in memory that are keyed by partition use this key, too.
  */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;

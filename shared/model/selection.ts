@@ -28,7 +28,7 @@ export interface Selection {
 export interface LayoutPick {
   /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;
-  /** For each of these columns, its column in {@link Selection.wanted}. */
+  /** For each of these columns, the column that its series has in {@link Selection.wanted}. */
   readonly positions: Uint32Array;
   /** Number of series of the layout. */
   readonly seriesCount: number;
