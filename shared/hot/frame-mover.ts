@@ -99,7 +99,7 @@ export class FrameMover {
   /**
    * Removes the frames that were moved, and the group-window if no frames remain.
    *
-   * @param moved the frames that {@link frames} returned, or some of them from the first on
+   * @param moved the frames that {@link frames} returned, or only the first of them
    * @returns how many frames remain; undefined if nothing was removed, because the lease has ended or the
    *   group-window no longer begins with these frames
    */

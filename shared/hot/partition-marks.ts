@@ -6,7 +6,7 @@ import type { HotNodes } from './hot-nodes';
 import { NO_NODE } from './mark-script';
 import { replyNumber, type ScriptedClient } from './scripts';
 
-/** The state of a partition in memory, as its primary answers. */
+/** The state of a partition in memory, as its primary reports it. */
 export interface PartitionState {
   /**
    * Whether the mark names the primary that answers, and no frames have expired. If so, memory has every
