@@ -29,7 +29,7 @@ export const WORKING: CallTimes = { connectMs: 2_000, attemptMs: 5_000, totalMs:
 export const MAX_CALL_MS = 2 * WORKING.commandMs;
 
 /**
- * An ingester does not start a partition if its invocation has less than this time left, ms. This margin lets the
- * ingester report which records have failed, even if a store does not answer a few calls.
+ * An ingester does not begin another partition if its invocation has less than this time left, ms. This
+ * margin lets the ingester report which records have failed, even if a store does not answer a few calls.
  */
 export const INGEST_MARGIN_MS = 6 * MAX_CALL_MS;

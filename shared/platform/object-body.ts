@@ -6,8 +6,8 @@ import {
 } from '@aws-sdk/client-s3';
 
 /**
- * Maximum number of requests for one object, if the connection breaks during the body each time. It equals the
- * `maxAttempts` of the SDK's client (compose/object-store.ts).
+ * Maximum number of times that an object is requested, if the connection breaks during the body each time. It
+ * equals the `maxAttempts` of the SDK's client (compose/object-store.ts).
  */
 const ATTEMPTS = 5;
 

@@ -219,7 +219,8 @@ export const settingsSchema = z
     /** Maximum number of pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
     /**
-     * Default `query_offset` of groups: how long before its tick a rule reads, so that samples can arrive.
+     * Default `query_offset` of groups: rules are evaluated for a time this long before their tick, so that
+     * samples have time to arrive.
      */
     ruleQueryOffset: duration('30s'),
     /**

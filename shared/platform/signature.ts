@@ -13,7 +13,7 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** A request to sign by a header. */
+/** A request to be signed in a header. */
 export interface SignedRequest {
   readonly method: 'GET' | 'POST';
   /** URI-encoded path, without a query. */

@@ -32,8 +32,8 @@ export interface Table {
 export type Item = Record<string, AttributeValue>;
 
 /**
- * Selects items of one partition key: all of them, those with a prefix of the sort key, or those in an inclusive range
- * of sort keys.
+ * Selects items of one partition key: all items, the items whose sort key has a prefix, or the items in an
+ * inclusive range of sort keys.
  */
 export type KeyRange =
   | { readonly pk: string; readonly prefix?: string | undefined }
