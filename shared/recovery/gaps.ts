@@ -32,7 +32,7 @@ export interface Gap {
 export class TableGaps {
   constructor(private readonly table: Table) {}
 
-  /** Reads the gaps by the keys of their objects. */
+  /** Reads all gaps, each keyed by the key of its object. */
   async read(): Promise<Map<string, Gap>> {
     const prefix = metaKeys.gapPrefix;
     const items = await queryItems(this.table, { pk: metaKeys.recovery, prefix });

@@ -114,10 +114,10 @@ export function planRedrive(
 }
 
 /**
- * Ingests quarantined records or dead letters again, with the versions that the stream gave them (DESIGN.md, rule 9).
- * Then removes the objects whose samples have left memory ({@link planRedrive}). An object that is malformed, or whose
- * records a store refuses, stays, and the other objects are still processed. After a crash, an object may be ingested
- * twice, which changes nothing.
+ * Ingests quarantined records or dead letters again, with the versions that the stream gave them (DESIGN.md,
+ * rule 9). Also removes the objects whose samples have left memory ({@link planRedrive}). Objects that are
+ * malformed, or whose records a store refuses, are kept, and the other objects are still processed. After a
+ * crash, an object may be ingested twice, which changes nothing.
  *
  * @param prefix kind of the objects: `quarantine` or `onFailure` of {@link BUCKET_PREFIX}
  * @param after key after which to begin; undefined to begin with the first object

@@ -8,8 +8,8 @@ const MAX_AGE_MS = 2_000;
 const EVERY_MS = 1_000;
 
 /**
- * Used by the replayer function, which gets batches of the stream while a replay runs. Appends the records of
- * each batch that belong to the replay, and writes the replay's progress.
+ * Handles the batches that the replayer function gets from the stream while a replay runs. Appends the
+ * records that belong to the replay, and writes the replay's progress.
  */
 export class ReplayConsumer {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;

@@ -182,7 +182,7 @@ async function finish(
 /**
  * Adds and deletes watermarks after shards were split or merged: see {@link planWatermarks}.
  *
- * @returns the watermarks as they were, ms
+ * @returns the watermarks as they were before, ms
  */
 async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<number[]> {
   const watermarks = await table.watermarks();
