@@ -3,8 +3,8 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_REQUEST_SAMPLES, MAX_ROWS, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
 
 /**
- * Size that each label counts for, in bytes, in addition to its name and value. It stands for the memory and time that
- * layouts with this label take.
+ * Number of bytes that each label counts in addition to its name and value. They stand for the memory and
+ * time that layouts with this label take.
  */
 const LABEL_OVERHEAD = 56;
 

@@ -33,7 +33,10 @@ interface Fields {
 /** A key of a line that its head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Index, in the head, of the nearest preceding key in the line that the head already has; -1 if there is none. */
+  /**
+   * Index, in the head, of the last key before this one in the line that the head already has; -1 if there is
+   * none.
+   */
   readonly after: number;
 }
 

@@ -12,7 +12,7 @@
 
 const MAX_LINE_FIELDS = 65_536;
 
-/** Units of a timestamp, as the parameter `precision` of either version of the API names them. */
+/** Units of timestamps, by their names in the parameter `precision` of InfluxDB 1 and 2. */
 export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
@@ -78,7 +78,9 @@ const UNBALANCED = 'unbalanced quotes';
  */
 const MAX_COMPARED = 16;
 
-/** The field keys that a line probably has: joined as they are written in the line, and the end of each key. */
+/**
+ * The field keys that a line probably has: their bytes, joined without separators, and the end of each key.
+ */
 export interface ExpectedKeys {
   /** Returns the index of a key; -1 when it is not expected. */
   indexOf(key: Buffer): number;

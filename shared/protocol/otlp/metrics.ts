@@ -2,9 +2,9 @@ import type { Labels } from '../../model/labels';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
- * The metrics of an OTLP request, independent of its encoding. A reader calls the sink for one data point after
- * another. It builds no objects for points and metrics, because these would take most of the time spent on known
- * series.
+ * A reader of the metrics of an OTLP request, independent of the request's encoding. It passes one data point
+ * after another to the sink. It builds no objects for points and metrics, because these would take most of
+ * the time spent on known series.
  *
  * @see
  *   https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto

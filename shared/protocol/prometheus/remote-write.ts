@@ -25,7 +25,7 @@ export interface DroppedWrite extends OutOfTime {
   readonly invalid: number;
   /** Number of samples dropped because the request exceeds a bound. */
   readonly beyond: number;
-  /** Version 2: series without a sample. */
+  /** Version 2: number of series without a sample or histogram. */
   readonly empty: number;
   readonly histograms: number;
   readonly exemplars: number;

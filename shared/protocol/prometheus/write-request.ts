@@ -145,8 +145,8 @@ function grow<T extends Int32Array | Float64Array>(old: T, type: new (length: nu
 /**
  * Decodes a remote-write message.
  *
- * Fields may come in any order; unknown fields are skipped. An empty sample or symbol takes 2 bytes of the body but
- * 8 or 16 bytes in the decoded request, so their numbers are bounded.
+ * Fields may come in any order; unknown fields are skipped. The numbers of samples and symbols are bounded,
+ * because an empty one takes 2 bytes of the body, but 16 (sample) or 8 bytes (symbol) in the decoded request.
  *
  * @throws {MalformedBytesError} when bytes are missing or have wrong wire types, or when no field belongs to
  *   this version
