@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 /** Maximum number of slots that a look-up visits, starting at the slot given by the key's hash. */
 const MAX_PROBES = 64;
 /**
- * Maximum number of entries with equal hashes that a look-up can find. A tenant could make many such entries, and a
- * look-up compares all of them.
+ * Maximum number of entries with one hash that have slots. A look-up compares its key with all of them, and a
+ * tenant could make many.
  */
 const MAX_EQUAL = 8;
 /** Number of slots of an empty table. */
@@ -23,7 +23,7 @@ const FIRST_WORDS = 1_024;
 // Indexes of the words at the start of an entry. The bytes of the key follow these words.
 /** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that a caller looked up next when it last looked up this entry; 0 if there is none. */
+/** The entry that was looked up right after this one the last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;

@@ -113,7 +113,7 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** The largest number of series that all of the home's unions together have had. */
+  /** The highest number of series that all unions together had at any time. */
   private mostSeries = 0;
   /** Timestamp of the first row since the home last dropped its unions, ms. */
   private beganMs: number | undefined;
@@ -127,8 +127,8 @@ export class Home {
   }
 
   /**
-   * Divides a row into the groups of its series' unions. If the allowance is used up, divides it into groups with
-   * layouts of its own.
+   * Divides a row into the groups of its series' unions. If the allowance is used up, divides the row into
+   * groups with layouts that are made for this row alone.
    */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;

@@ -61,8 +61,8 @@ export class NamedSeries implements SeriesNamer {
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
   /**
-   * The names of each layout that was made so far. The key consists of the bytes of the names' numbers, in the order of
-   * a row.
+   * The sorted and encoded names of each layout that was made so far. The key consists of the numbers of the
+   * names, as bytes, in the order of the row.
    */
   private readonly layouts = new Map<string, NamesOfLayout>();
   /** The series that was looked up last. */

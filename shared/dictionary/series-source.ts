@@ -7,8 +7,8 @@ import type { SeriesDictionary } from './series-dictionary';
 /** A source in a tenant's dictionary. There is one object for each source. */
 export class SeriesSource {
   /**
-   * The home of the source's series: groups of its own, or those of a pool. Undefined until the home is known. After
-   * that it never changes.
+   * The home of the source's series: groups of its own, or the groups of a pool. Undefined until the home is
+   * known. After that it never changes.
    */
   home: Home | undefined;
 
