@@ -171,8 +171,8 @@ async function moveWindow(
 }
 
 /**
- * Calls {@link planTake} until it has decided, and reads each layout that it asks for. Reading the layouts of all
- * frames at once could fill memory.
+ * Decides which frames to take ({@link planTake}), and reads each layout that the decision needs. Reading the
+ * layouts of all frames at once could fill memory.
  */
 async function takeFrames(
   frames: readonly Frame[],

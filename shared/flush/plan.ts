@@ -6,10 +6,10 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
 
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are
- * due, and announces their days: it sets them open in the manifest. It takes the first frames of each window ({@link
- * planTake}), and merges them with the warm items of one layer of the window ({@link planLayer}). It cuts the result
- * into items, and puts those that changed ({@link planItems}). Then it announces the days again, and trims exactly
- * the frames that it took.
+ * due, and announces their days: it marks the days as open in the manifest. It takes the first frames of each
+ * window ({@link planTake}), and merges them with the warm items of one layer of the window ({@link
+ * planLayer}). It cuts the result into items, and puts those that changed ({@link planItems}). Then it
+ * announces the days again, and trims exactly the frames that it took.
  *
  * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one
  * layer. It has more if all its series together would exceed the bounds of a layout.
