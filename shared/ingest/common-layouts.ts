@@ -57,7 +57,7 @@ export class CommonLayouts {
   }
 }
 
-/** Expresses a row's series in a larger layout. `columns` are their columns in that layout. */
+/** Expresses a row's series in a larger layout. `columns` has the column of each series in that layout. */
 function widen({ presence }: RowSeries, layout: PackedLayout, columns: Uint16Array): RowSeries {
   const wide = new Uint8Array(presenceBytes(layout.seriesCount));
   for (const [i, column] of columns.entries())

@@ -36,9 +36,9 @@ export interface IngestResult {
   /** Sequence numbers of the records that the stream must deliver again. */
   readonly failed: readonly string[];
   /**
-   * Whether the records failed only because stores failed, timed out or throttled. If at least one record
-   * failed for this reason, records for which no time was left count too, because calls that time out use up
-   * the time.
+   * Whether the records failed only because stores failed, timed out or throttled. Records for which no time
+   * was left count as such failures if a store failed for another record: calls that time out use up the
+   * time.
    */
   readonly isDown: boolean;
   readonly errors: readonly Error[];
