@@ -153,7 +153,7 @@ interface DecompressOptions {
 
 /** Decompresses a zlib stream. Unlike {@link inflateSync}, throws if bytes follow its end: they may be samples. */
 function inflateAll(bytes: Buffer, options: DecompressOptions): Buffer {
-  // The types of Node.js do not know what the option `info` returns.
+  // Node's type declarations lack the result that the option `info` gives.
   const { buffer, engine } = inflateSync(bytes, { ...options, info: true }) as unknown as {
     readonly buffer: Buffer;
     readonly engine: Inflate;
