@@ -9,8 +9,8 @@ import { boundCalls, requestHandler } from './bounded';
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
 
 /**
- * Makes the S3 client of a function that writes objects of any size. A call may take any length of time, but fails if
- * no bytes arrive for a while.
+ * Makes the S3 client of a function that writes objects of any size. A call may take any length of time, but
+ * fails if its connection is idle for `WORKING.totalMs`.
  */
 export function objectStore(): S3Client {
   const connections = new NodeHttpHandler({

@@ -3,7 +3,7 @@ import { CACHES } from '../model/cache-budgets';
 const MB = 1_000_000;
 
 /**
- * The parts of post's memory, in bytes. An instance has one request at a time. The test
+ * The parts of post's memory, in bytes. An instance handles one request at a time. The test
  * `infra/function-memory` adds the parts up, and compares the sum with the memory of the function.
  */
 export const POST_MEMORY = {
@@ -12,8 +12,8 @@ export const POST_MEMORY = {
   /** Memory in use after the function's first request: the SDK, V8 and the runtime. */
   atRest: 120 * MB,
   /**
-   * The caches when full. The largest cache holds the series of all tenants; when full, it evicts those of the largest
-   * tenant.
+   * The caches when full. The largest cache holds the series of all tenants; when it is full, it drops all
+   * series of the largest tenant.
    */
   caches: [
     CACHES.apiKeys,
