@@ -140,7 +140,7 @@ export class ScriptedAgent {
         await this.call('POST', 'tsdb?', points);
         return;
       } catch (error) {
-        // After a network error only: one immediate retry.
+        // Retry once, immediately, but only after a network error.
         if (tries > 0 || (error as AgentError).status !== undefined) throw error;
       }
     }

@@ -23,7 +23,10 @@ const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
   if (governor.waitedMs > waitedMs) findings.waits[begun]++;
 });
 
-/** Waits until reads begin at once. After a command, they wait until the governor has looked again. */
+/**
+ * Waits until reads begin without a delay. After a command that moves data, reads wait until the governor has
+ * looked again.
+ */
 async function unhindered(): Promise<void> {
   for (let waitedMs = NaN; governor.waitedMs !== waitedMs; ) {
     waitedMs = governor.waitedMs;

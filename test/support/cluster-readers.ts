@@ -57,7 +57,10 @@ export class ClusterReaders {
     this.send({ kind: 'appended', at });
   }
 
-  /** Tells the readers what happens from now on. Ends when they know; at rest, when no read waits any more. */
+  /**
+   * Tells the readers what the cluster does from now on. Resolves when they know; for `rest`, when the
+   * governor no longer makes reads wait.
+   */
   async phase(phase: Phase): Promise<void> {
     const known = this.told((message) => message === phase);
     this.send({ kind: 'phase', phase });

@@ -46,8 +46,8 @@ export class ProtocolMix {
   }
 
   /**
-   * @param sources number of sources of all tenants together; each tenant has an equal share, and all have the same
-   *   ones
+   * @param sources number of sources of all tenants together. Each tenant has the same number of sources,
+   *   with the same labels
    */
   static async of(tenants: readonly MixTenant[], sources: number, random: Random): Promise<ProtocolMix> {
     const count = Math.ceil(sources / tenants.length);

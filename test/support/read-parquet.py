@@ -1,6 +1,8 @@
-"""Reads every Parquet object below a folder, with DuckDB and with pyarrow, as whoever analyses an archive does.
+"""Reads every Parquet object below a folder with DuckDB and with pyarrow, as people do who analyse an
+archive.
 
-Prints JSON: {"duckdb": rows, "pyarrow": rows}; a row is [tenant, date, name, host, labels, timestamp in ms, bits of the value in hex].
+Prints JSON: {"duckdb": rows, "pyarrow": rows}. A row is
+[tenant, date, name, host, labels, timestamp in ms, bits of the value in hex].
 """
 
 import json
@@ -15,7 +17,7 @@ folder = sys.argv[1]
 
 
 def values(column):
-    """A column's raw 64 bits: a NaN keeps its payload."""
+    """Returns the 64 bits of each value of a column in hex. So a NaN keeps its payload."""
     bits = []
     for chunk in column.chunks:
         data = chunk.buffers()[1].to_pybytes()

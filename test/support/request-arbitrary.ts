@@ -331,7 +331,7 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
 
 function escaped(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  // Clients resolve dot segments away.
+  // Avoid the segments `.` and `..`: clients would resolve them, and so request another path.
   if (/^\.{1,2}$/.test(text)) return 'dots';
   return encodeURIComponent(text.slice(0, 2000).toWellFormed());
 }

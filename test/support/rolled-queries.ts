@@ -1,4 +1,4 @@
-/** Random series, random queries many of which rollups can answer, and a comparison of answers. */
+/** Generates random series, and random queries of which rollups can answer many. Compares answers. */
 import type { Random } from '../../scripts/faults/random';
 import { STALE_BITS } from '../../shared/promql/memory-store';
 import type { QueryResult } from '../../shared/promql/query';

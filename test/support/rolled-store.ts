@@ -12,7 +12,10 @@ import type { SampleColumns, SampleStore } from '../../shared/promql/store';
 import { PointJoiner } from '../../shared/query/point-joiner';
 import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 
-/** Keeps samples in memory. Answers with points of rolled-up days where a query allows them. */
+/**
+ * A store that keeps samples in memory. If a query allows rollups, the store returns points of rollups for
+ * the days that have them, in place of samples.
+ */
 export class RolledStore implements SampleStore {
   readonly memory = new MemorySampleStore();
   /** The requests that were made. */
