@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(relay.lostAnswers).toBe(1);
     expect(agent.queued).toBe(0);
 
-    // The server restarts. All that the agent notices is failed requests.
+    // The server restarts. The agent notices only that its requests fail.
     await stack.stop();
     for (let n = 9; n < 11; n++) await agent.minute(sample(n));
     stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });
@@ -101,7 +101,7 @@ describe('an agent', () => {
     await agent.minute(sample(11));
     expect(agent.queued).toBe(0);
 
-    // The agent restarts, with its id and without: it is the same host.
+    // The agent restarts twice: with its stored id, and without it. Both times, it finds the same host.
     const { hostId } = agent;
     await agent.start();
     agent.hostId = undefined;

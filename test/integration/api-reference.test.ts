@@ -38,7 +38,8 @@ const ENDS = /\/(close|retire|bulk-retire)$/;
 
 /** Returns when to send a call: creates first, then updates, reads, and last what ends or deletes something. */
 function stepOf({ method, path }: Call): number {
-  // The longer of two paths is inside the shorter, so its call comes first.
+  // Delete inner objects first: the longer of two paths leads to an object inside the object of the shorter
+  // one.
   if (method === 'DELETE')
     return (FIRST.some((first) => path.startsWith(`${first}/`)) ? 60 : 50) - path.length / 100;
   if (ENDS.test(path)) return 40;
@@ -104,7 +105,7 @@ describe('the API reference', () => {
       // The deletion of a namespace needs a rule group in it. The test has already deleted the first one.
       if (method === 'DELETE' && path === RULES)
         await send(calls.find((each) => each.method === 'POST' && each.path === RULES)!);
-      // A sample can be read a moment after it was sent.
+      // A sample becomes readable only a moment after it was sent.
       const { flaw, text } = await (method === 'GET' && SAMPLES.test(path)
         ? until(
             `${method} ${path}`,

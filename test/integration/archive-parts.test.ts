@@ -193,7 +193,7 @@ describe('a day that is archived in parts', () => {
   test('has the newest value of a series whose former group lies in another part', async () => {
     const day = pipeline();
     await day.post(HOSTS.slice(0, 1), minutes(0, 240));
-    // So many series have two groups, and neither of them is the group above.
+    // With this number of series, the host has two groups. Neither of them is the group of the first post.
     await day.post(HOSTS.slice(0, 1), minutes(0, 240), tiers.warm, MAX_GROUP_SERIES);
     await day.expectWhole();
     expect(await day.archive()).toBe(true);

@@ -55,7 +55,7 @@ describe('a stack under all freedoms of AWS', () => {
               time: startS + round * 60 + random.integer(0, 9),
             })),
           );
-          // The same sample is in a request twice: the last value counts.
+          // A request may have the same sample several times. Its last value counts.
           for (const { name, time, value } of points) {
             const series = expected.get(`${hostId} ${name}`) ?? new Map<number, number>();
             expected.set(`${hostId} ${name}`, series.set(time, value));

@@ -102,7 +102,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     return {
       failures,
       look: async () => {
-        // A primary that is killed between the two requests serves nothing.
+        // If a primary is killed between the two requests, it counts as a primary without slots.
         const primaries = await cluster.primaries();
         const slots = await Promise.all(primaries.map((node) => cluster.slotsOf(node).catch(() => [])));
         const shards = slots.filter((ranges) => ranges.length > 0).length;

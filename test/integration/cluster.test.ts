@@ -81,7 +81,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
-    // There is no limit of memory to compare with.
+    // The nodes have no memory limit, so their fullness counts as 0.
     expect(await tiers.hot.nodes.fullness()).toBe(0);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
@@ -186,7 +186,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect(await feed.check()).toMatchObject({ ...whole, read: rounds * HOSTS * METRICS });
   });
 
-  /** Waits until a replica of the node, which no longer answers, has taken over its slots. */
+  /** Waits until a replica has taken over a slot from a node that no longer answers. */
   const takenOver = (slot: number, node: ClusterNode) =>
     until(
       'a replica to take over',
@@ -216,10 +216,10 @@ describe('a hot tier of three primaries, each with a replica', () => {
     replica!.signal('SIGCONT');
     const owner = await takenOver(slot, primary!);
     expect(owner).toBe(replica);
-    // These samples were appended and acknowledged, and are gone. No read may take that for a gap in the
-    // data.
+    // These samples were appended and acknowledged, and are lost. A read must not answer as if they had never
+    // been posted.
     const after = await feed.check();
-    // Where a correction was lost, the value before it is read.
+    // If a correction was lost, reads return the value that it should replace.
     const wrong = CORRECTED_AFTER * held.length * METRICS;
     expect(after).toMatchObject({ lost: 5 * held.length * METRICS, doubled: 0, wrong });
     const source = sourceOf.host(held[0]!);

@@ -50,8 +50,8 @@ type Entry =
   | { readonly kind: 'delete'; readonly deletion: Deletion };
 
 /**
- * Which instance of post writes a record: one that goes on, one that has just begun, or one whose row also has so many
- * other series that all series of the source change their groups.
+ * Which instance of post writes a record. `old`: one that has written other records before. `young`: a new
+ * one. `wide`: one whose row also has enough other series that all series of the source change their groups.
  */
 type Writer = 'old' | 'young' | 'wide';
 
@@ -206,7 +206,7 @@ describe('deletions', () => {
             return `${NAMES[i]}@${(ms - midnight) / MINUTE}=${value}`;
           }),
         );
-        // If no place is shown, every tier says that it has nothing.
+        // If no place is shown, every tier must report that it has no samples.
         if (lines.length === 0)
           for (const { samples, places } of Object.values(readings))
             expect([samples, places.filter(({ matched }) => matched > 0)]).toEqual([0, []]);
@@ -383,7 +383,7 @@ describe('deletions', () => {
     });
     expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
 
-    // When it is delivered again, as by a replay, the deletion opens no day.
+    // Deliver the deletion once more, as a replay does. It must not mark the day as changed again.
     await run({ kind: 'deliver', records: [1] });
     expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });

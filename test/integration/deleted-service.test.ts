@@ -74,7 +74,7 @@ describe('a service that is deleted and created again before its tenant grows', 
       (status) => status === 200,
     );
   };
-  /** Waits until the service's samples of a range are these. */
+  /** Waits until reads of an hour of the service return exactly these points. */
   const shows = (service: string, points: ReadonlyMap<number, number>, from: number) =>
     until(
       'the samples of the service',

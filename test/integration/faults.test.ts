@@ -114,8 +114,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
     dynamodb.send(new DeleteItemCommand({ TableName: physicalName('MetaTable'), Key: metaKeys.era }));
 
   /**
-   * Waits until no loss is open. A flusher that was killed in its very first runs may have left what looks
-   * like one.
+   * Waits until no loss is open. A flusher that was killed in its first runs may have left a state that looks
+   * like a loss.
    */
   const recovered = () =>
     until(
@@ -170,7 +170,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await expireLeases(redis);
       }
     }
-    // Taken before the last archiveAll, which nothing kills: a change that it makes for the first time is not among them.
+    // Take the points before the last `archiveAll`. Nothing kills its archiver, so a change that it is the
+    // first to make would count as missed.
     const points = faults.killPoints.filter(({ point }) => /^(flusher|archiver) /.test(point));
     await recovered();
     await drainAll();
@@ -282,7 +283,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
       repeated += times - 1;
       return { times, delayMs: random.integer(0, 50) };
     };
-    // A loaded machine delivers forty rounds in a few batches.
+    // On a loaded machine, forty rounds may be delivered in only a few batches. So repeat them.
     for (let from = 0; repeated <= 5; from += 40) {
       await meanwhile(postRounds(hostId, from, from + 40), drainAll);
       await ingested();

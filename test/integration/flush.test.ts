@@ -391,7 +391,7 @@ describe('moving group-windows', () => {
     await tiers.redis.config('SET', 'maxmemory', '1mb');
     try {
       await expect(post('full', [{ at: start + 1000, values: { a: 2 } }])).rejects.toThrow(/OOM/);
-      // The flusher then keeps nothing back.
+      // At this fullness, the flusher leaves no window in memory, however young.
       expect(await tiers.hot.nodes.fullness()).toBeGreaterThan(0.85);
       expect([...(await read('full', 'a'))]).toEqual([[0, 1]]);
       expect((await flush()).windows).toBe(1);

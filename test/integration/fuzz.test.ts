@@ -85,7 +85,7 @@ describe('requests made of the OpenAPI document', () => {
     ).id;
     const time = Math.floor(Date.now() / 1000);
     await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
-    // For two more seconds, posts do not find a service that a batch deleted.
+    // After a batch has deleted the service, posts may not find the new service of this name for two seconds.
     await until(
       'posts know the service',
       () => client.request('POST', '/api/v0/services/shop/tsdb', [{ name: 'custom.a.b', time, value: 1 }]),

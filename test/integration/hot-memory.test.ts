@@ -106,8 +106,8 @@ describe('the memory of the hot tier', () => {
       `hot bytes a sample, into an empty store: minute 1 ${first[0]!.toFixed(2)}, minute 10 ${first[9]!.toFixed(2)}, ` +
         `minute 60 ${first[59]!.toFixed(2)}; in the next hour ${Math.min(...second).toFixed(2)} to ${Math.max(...second).toFixed(2)}`,
     );
-    // A window's first samples pay for its keys and its layout. So an empty store is below the bound from
-    // minute 10 on.
+    // The bytes of a window's keys and layout count towards its first samples. So in a store that was empty,
+    // samples are below the bound only from minute 10 on.
     expect(Math.max(...first.slice(9))).toBeLessThanOrEqual(MAX_BYTES_PER_SAMPLE);
     expect(Math.max(...second)).toBeLessThanOrEqual(MAX_BYTES_PER_SAMPLE);
   });

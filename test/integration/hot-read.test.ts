@@ -165,7 +165,7 @@ describe('a read of memory', () => {
   });
 
   test('finds what a reader without a cache finds, whatever was appended, moved or lost in between', async () => {
-    // Short and long ranges, up to now and in the past, of which some share cached frames.
+    // Short and long ranges, which end now or in the past. Some of them share cached frames.
     const ranges = [
       [0, 5],
       [1, 7],
@@ -322,7 +322,7 @@ describe('a read of memory', () => {
     expect((await read(host, hot, earlier)).blocks[0]!.block.timestamps).toHaveLength(24);
     const later = { fromMs: nowMs - 60_000, toMs: nowMs + 4 * 60_000 };
     expect((await read(host, hot, later)).blocks[0]!.block.timestamps).toHaveLength(4);
-    // A range that ends in the past is read without a change.
+    // A range that ends in the past does not use the cache: only the frames of the range are read.
     const past = { fromMs: nowMs - 20 * 60_000, toMs: nowMs - 18 * 60_000 };
     expect((await read(host, hot, past)).blocks[0]!.block.timestamps).toHaveLength(8);
   });

@@ -337,8 +337,8 @@ describe('the objects of the Mackerel API', () => {
   const widget = { type: 'markdown', title: '', markdown: '', layout: { x: 0, y: 0, width: 4, height: 2 } };
 
   /**
-   * Refusals that depend on other objects or settings, and those of dashboards. unit/monitors has those of
-   * monitors that a schema alone decides.
+   * Refusals that depend on other objects or on settings, and refusals of dashboards. unit/monitors tests the
+   * refusals of monitors for which the schema is enough.
    */
   const refused: readonly (readonly [keyof typeof KINDS, Json, string])[] = [
     ['monitors', { type: 'ping', name: 'p' }, 'type: expected one of connectivity, host'],

@@ -24,7 +24,10 @@ describe('120,000 samples of 40 hosts through every tier', () => {
   let client: Client;
   let stores: Stores;
   let hosts: string[];
-  /** The first minute; the last is a few minutes ago, and all are in the same UTC day or in two. */
+  /**
+   * The first minute of the samples. The last minute, `end`, is the one before now. They may be in two UTC
+   * days.
+   */
   const start = Math.floor(Date.now() / 60_000) * 60 - MINUTES * 60;
   const end = start + (MINUTES - 1) * 60;
   let fromHot: Awaited<ReturnType<typeof readAll>>;

@@ -147,7 +147,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     await tiers.tenants.markDeleted(tenant.name);
     const { windows, remaining, lowestArrivalMs } = await round(0);
     expect({ windows, remaining }).toEqual({ windows: 0, remaining: 0 });
-    // What is left of the tenant in memory does not hold back the lane's watermark.
+    // Data of the tenant that remains in memory does not hold back the lane's watermark.
     expect(lowestArrivalMs).toBeGreaterThan(0);
     await tiers.recovery.unregister({ tenantId: tenant.id, partition: 0 });
   });

@@ -29,7 +29,7 @@ interface Told {
 describe('monitors and checks', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Ticks are in the future, and the stack's schedule does not run the evaluator. */
+  /** Start of the ticks. They are in the future; the stack's schedule does not run the evaluator. */
   const startMs = Math.ceil(Date.now() / 600_000) * 600_000 + 2 * 3_600_000;
   const tick = (n: number) => startMs + n * 60_000;
 

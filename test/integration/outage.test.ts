@@ -62,7 +62,8 @@ describe('after an outage', () => {
     await ops(stack.url, 'archive', '--purge');
     const archived = await stores.cold();
 
-    // A request has two batches of a minute, and the first request is sent twice (protocol/mackerel/README.md).
+    // Each request has two batches, of a minute each. The first request is sent twice
+    // (protocol/mackerel/README.md).
     const resent = [
       [t0, t0 + 2 * MINUTE],
       [t0, t0 + 2 * MINUTE],

@@ -136,7 +136,8 @@ describe('the alerts view', () => {
       .waitFor();
     await alert(page, 'Slow').getByText('It fires once this has been true for 1 h.').waitFor();
 
-    // Two alerts started together, and one of them is still open.
+    // Two alerts fired at the same time, and the page has opened the card of one of them. Open this card if
+    // it is closed.
     if (
       (await high.getByRole('button', { name: 'High', exact: true }).getAttribute('aria-expanded')) ===
       'false'

@@ -108,7 +108,7 @@ describe('editing of dashboards', () => {
     expect(await violations(page)).toEqual([]);
     const goOn = await held(page, '**/api/v0/dashboards');
     await button(asked, 'Create').press('Enter');
-    // The keyboard keeps the focus while the answer is awaited, and a second press sends nothing.
+    // While the page waits for the answer, the button keeps the focus, and a second press sends nothing.
     await asked.locator('button[aria-disabled=true]:focus', { hasText: 'Create' }).waitFor();
     await page.keyboard.press('Enter');
     goOn();
@@ -527,7 +527,7 @@ describe('editing of dashboards', () => {
     await card(page, 'Count').getByText('2', { exact: true }).waitFor();
     await page.screenshot({ path: join(SCREENSHOTS, 'dashboard-variables.png') });
 
-    // The same path again.
+    // Import a dashboard with the same path again.
     await page.getByRole('link', { name: 'All dashboards' }).click();
     await button(page, 'Import from Grafana').click();
     await dialog.getByLabel('Or its JSON').fill(JSON.stringify(GRAFANA));

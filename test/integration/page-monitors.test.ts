@@ -119,7 +119,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await field(page, 'warning').fill('4');
     await button(page, 'Evaluate the last day').press('Enter');
     await page.getByText('2 alerts would have opened in the last day.').waitFor();
-    // The keyboard keeps the focus while the answer is awaited.
+    // The button keeps the focus while the page waits for the answer.
     await page.locator('button:focus', { hasText: 'Evaluate the last day' }).waitFor();
     const fired = page.getByRole('list', { name: 'Alerts that would have opened' }).getByRole('listitem');
     expect(await fired.first().textContent()).toMatch(/^CRITICAL web1 .* for 59 min, 8$/);
@@ -307,7 +307,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     const reader = await opened('view=hosts', { viewport: WIDE }, readKey);
     await reader.getByRole('article', { name: 'db1' }).getByLabel('Status').selectOption('working');
     await reader.getByText('This key lacks the write right').waitFor();
-    // A user who went elsewhere meanwhile keeps the focus.
+    // If the user moves the focus while the page waits, the focus stays there.
     const web1 = reader.getByRole('article', { name: 'web1' });
     const refused = await heldRetire(reader);
     await web1.getByRole('button', { name: 'Retire …' }).press('Enter');

@@ -21,7 +21,7 @@ const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
 /** Folder of screenshots. They are kept there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
-/** Lets time-outs of the page's requests pass when the test calls `passTimeOuts`, and not before. */
+/** Replaces the time-outs of the page's requests: they pass only when the test calls `passTimeOuts`. */
 const TIME_OUTS_BY_HAND = `{
   const running = new Set();
   AbortSignal.timeout = () => {
@@ -52,7 +52,8 @@ describe('the page', () => {
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
-    // An instance lists metadata once a minute. Nothing has asked for the list yet.
+    // Post the counters before anything requests metadata: an instance reads the list of metadata once a
+    // minute.
     await postCounters();
     host = await client.createHost('web1');
     busyHost = await client.createHost('busy');
@@ -399,7 +400,8 @@ describe('the page', () => {
     expect(hot![0]).toBeGreaterThan(95);
     expect(warm![0]).toBeGreaterThan(85);
     expect(warm![0]).toBeLessThan(95);
-    // Later than yesterday's archived samples, unless today has only begun.
+    // The warm samples are later than yesterday's archived samples. (Early in a day, the warm tier may have
+    // none.)
     if (now % DAY_S > 3 * 3600 && now % DAY_S < 22 * 3600) expect(cold![0]).toBeLessThan(warm![0]!);
 
     await page.getByRole('button', { name: 'Where the data is' }).click();
@@ -440,7 +442,7 @@ describe('the page', () => {
     });
     await page.getByLabel('API key').fill('ht_nobody');
     await page.getByRole('button', { name: 'Sign in' }).press('Enter');
-    // The keyboard keeps the focus while the answer is awaited.
+    // The button keeps the focus while the page waits for the answer.
     await page.locator('button[aria-disabled=true]:focus', { hasText: 'Signing in' }).waitFor();
     goOn();
     await page.getByRole('alert').getByText('does not know this key').waitFor();
@@ -878,7 +880,8 @@ describe('the page', () => {
   test('fits a phone with a host name of 200 characters', async () => {
     const page = await opened(`host=${longHost}`, { viewport: PHONE, hasTouch: true, isMobile: true });
     await plot(page, 'Load average').waitFor();
-    // A phone widens `innerWidth` to what is too wide, so the screen's width is what counts.
+    // On a phone, content that is too wide also makes `innerWidth` larger. So compare with the screen's
+    // width.
     for (const view of ['Explore', 'Alerts', 'Status', 'Graphs']) {
       await page.getByRole('link', { name: view, exact: true }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();

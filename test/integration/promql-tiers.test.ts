@@ -242,8 +242,8 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     const first = tiers.calls() - before;
     await read(remembering, all);
     const expected = await read(forgetful(), all);
-    // It reads the manifest instead of the warm table, and the archive as before. A query that ends early takes more
-    // requests, so the reads with the fewest count.
+    // The remembering instance reads the manifest instead of the warm table, and the archive as before. A
+    // query that DynamoDB ends early takes more requests, so compare the read with the fewest.
     const later: number[] = [];
     for (let i = 0; i < 5; i++) {
       const beforeThis = tiers.calls();

@@ -41,8 +41,7 @@ describe('reads while data is flushed, archived and purged', () => {
 
     const poster = async () => {
       for (let i = 0; isMoving; i++) {
-        // Post a new second, or, every fifth time, an older one, which is late in one window or a correction in
-        // another.
+        // Post the samples of a new second. Every fifth time, post new values for an earlier second.
         const isAgain = i % 5 === 4 || posted.size === MAX_SECONDS;
         const second = isAgain ? (i * 7) % Math.max(1, posted.size) : posted.size;
         const value = i + 0.125;

@@ -68,7 +68,7 @@ describe('wiped or full memory', () => {
   const recovered = () =>
     until(
       'the end of the replay',
-      // Take the schedule's step now, before its next minute.
+      // Run recovery now, instead of waiting for its schedule.
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
     );

@@ -302,7 +302,7 @@ describe('rollups', () => {
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
     );
-    // Otherwise, no answer from rollups was compared.
+    // If this fails, no answer from rollups was compared.
     expect(days).toBeGreaterThan(0);
   });
 

@@ -64,7 +64,7 @@ rules:
 describe('rules', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Ticks are in the future, and the stack's schedule does not run the evaluator. */
+  /** Start of the ticks. They are in the future; the stack's schedule does not run the evaluator. */
   const startMs = Math.ceil(Date.now() / 60_000) * 60_000 + 2 * 3_600_000;
   /** The stage's ruleQueryOffset. */
   const offsetMs = 5_000;
@@ -317,7 +317,7 @@ describe('rules', () => {
     await post(at(10), { shop: 50 });
     await evaluate(tick(10));
     await post(at(11), { shop: 50 });
-    // Wherever the killed run stopped, the next one does the rest.
+    // The next run completes the work of the killed run, at whatever point that one stopped.
     await killEvaluation(stack, tick(11));
     await evaluate(tick(11));
     const firing = async () =>
@@ -344,7 +344,8 @@ describe('rules', () => {
     await until(
       'the lost samples are there again',
       async () => {
-        // The schedules' steps, before their next minute. A flusher finds the loss, and recovery repairs it.
+        // Run both functions now, before their schedules do. The flusher finds the loss, and recovery repairs
+        // it.
         await invoke('flusher', {});
         await invoke('recovery', {});
         const { text } = await request('GET', `/prometheus/api/v1/query?query=load&time=${at(12) / 1000}`);

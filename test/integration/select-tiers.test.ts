@@ -258,7 +258,7 @@ describe('samples split over memory, warm table and archive', () => {
       { status: 'rejected', reason },
       { status: 'fulfilled', value: load },
     ]);
-    // Each of them names its own selector, even if none has room.
+    // The error of each selection names the selection's own selector, even if all selections fail.
     const none = ['cpu', 'load'].map((name) =>
       samples(name, new ReadBudget({ ...DEFAULT_LIMITS, samples: 1 })),
     );
