@@ -17,7 +17,10 @@ const { hot, recovery, stage, warmTtlMs } = dependencies;
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({
-  /** Number of the lane to flush, from 0: one of `lanes` flushers that work in parallel. */
+  /**
+   * Index of the lane to flush, from 0. Each of the `lanes` lanes is flushed by its own invocation, in
+   * parallel.
+   */
   lane: z.number().int().min(0).default(0),
   lanes: z.number().int().min(1).default(1),
   /** Moves all group-windows out of memory, not only those that are due. */

@@ -54,7 +54,7 @@ async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredS
  *
  * @param labels all labels of the series except its name
  * @param absent first sentence of the message when the series does not exist
- * @param mustExist awaited before samples are read
+ * @param mustExist rejects if the source does not exist; it is awaited before samples are read
  */
 async function readMetric(
   tenant: Tenant,

@@ -137,8 +137,8 @@ function table([head, , ...rows]: readonly string[]): MarkdownElement {
 }
 
 /**
- * Matches code, links, and strong and emphasized text. Each alternative has bounded length, so that matching
- * is fast for any text.
+ * Matches code, links, and strong and emphasized text. Code ends at the next backtick, and all other
+ * alternatives have bounded length. So matching is fast for any text.
  */
 const INLINE =
   /`([^`\n]+)`|\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000})\)|\*\*([^*\n]{1,2000})\*\*|__([^_\n]{1,2000})__|\*([^*\n]{1,2000})\*|\b_([^_\n]{1,2000})_\b|~~([^~\n]{1,2000})~~|(https?:\/\/[^\s<>()]{1,2000})/g;

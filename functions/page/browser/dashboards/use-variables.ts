@@ -65,7 +65,7 @@ export function useVariables(
     () => setResults((old) => new Map([...old].filter(([, result]) => !('problem' in result)))),
     [returns],
   );
-  // Keep the same object while the values are equal, so that widgets are not read again.
+  // Keep the same object while the values are equal, so that widgets do not read their data again.
   const key = JSON.stringify([...values].map(([name, { chosen }]) => [name, chosen]));
   const stable = useMemo(() => values, [key, variables]);
   return { choices, values: stable, isComplete: values.size === variables.length };

@@ -75,12 +75,12 @@ function allOf({ allValue, values }: Variable): string | readonly string[] {
   return values != null && values.length > 0 ? values : '.+';
 }
 
-/** Escapes a value inside a string of PromQL. */
+/** Escapes a value for use in a PromQL string. */
 function quotable(value: string): string {
   return value.replace(/["'\\]/g, '\\$&').replace(/\n/g, '\\n');
 }
 
-/** Returns a regular expression that only a value matches, escaped inside a string of PromQL. */
+/** Returns a regular expression that matches this value only, escaped for use in a PromQL string. */
 function patternOf(value: string): string {
   return quotable(value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
 }

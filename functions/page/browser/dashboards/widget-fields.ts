@@ -25,7 +25,7 @@ export interface WidgetFields {
   readonly fractionSize: string;
   readonly suffix: string;
   readonly operator: '>' | '<';
-  /** A value above this one is emphasised; empty for never. */
+  /** A value beyond this one is emphasised: above or below it, depending on `operator`. Empty for never. */
   readonly threshold: string;
   readonly markdown: string;
   readonly x: string;

@@ -90,8 +90,8 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
         {VIEWS.map((view) => (
           <a
             key={view}
-            // Give the address a path. Without one, the accessibility checker axe takes a link to a fragment out of
-            // sight for a skip link.
+            // Give the address a path. Without a path, the link leads to a fragment, and the accessibility
+            // checker axe mistakes such a link for a skip link while it is out of sight.
             href={`./#${encodeState({ ...state, view, item: undefined })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >

@@ -17,7 +17,7 @@ export interface TimeAxis {
   readonly width: number;
 }
 
-/** How the graphs of a view are shown, and callbacks; the same for all of them. */
+/** Properties that all graphs of a view have in common: how they are shown, and callbacks. */
 export interface GraphPanelView {
   readonly span: Span;
   readonly utc: boolean;

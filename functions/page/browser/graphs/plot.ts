@@ -7,8 +7,8 @@ import { extremesOf, lonelySamples, nearestIndex, reachOf, stackedData, withGaps
 import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './ticks';
 
 /**
- * Minimum width of the vertical axis. It is the same for all graphs, so that their times are aligned, unless
- * labels are wider.
+ * Minimum width of the vertical axis, in pixels. All graphs have this width unless labels are wider, so that
+ * the time axes of graphs are aligned.
  */
 const AXIS_WIDTH = 64;
 const AXIS_CHAR_WIDTH = 6.4;

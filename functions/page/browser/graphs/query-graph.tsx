@@ -24,7 +24,7 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly unit: GraphUnit;
   /** Returns the queries for a step length in seconds. */
   readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
-  /** Name of a single line; undefined if its labels are the name. */
+  /** Name of the line if there is only one. @default the labels of the line's series */
   readonly loneLabel?: string;
   readonly annotations: readonly DrawnAnnotation[];
   /** Returns further annotations that depend on the drawn series. */
