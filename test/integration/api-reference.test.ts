@@ -36,7 +36,10 @@ const RULES = '/prometheus/config/v1/rules/{namespace}';
 /** Calls that end something that the reads must see first. */
 const ENDS = /\/(close|retire|bulk-retire)$/;
 
-/** Returns when to send a call: creates first, then updates, reads, and last what ends or deletes something. */
+/**
+ * Returns a number by which calls are ordered: calls that create, then update, then read, and last end or
+ * delete.
+ */
 function stepOf({ method, path }: Call): number {
   // Delete inner objects first: the longer of two paths leads to an object inside the object of the shorter
   // one.

@@ -127,7 +127,7 @@ describe('the page', () => {
     expect(await pages.close()).toEqual([]);
   });
 
-  /** A minute's samples of a machine, for each minute of the range, the last one excluded. */
+  /** Posts the samples of a machine for each minute of `[fromS, toS)`, and waits until they are in memory. */
   async function post(hostId: string, fromS: number, toS: number): Promise<void> {
     const points: Point[] = [];
     for (let time = fromS; time < toS; time += 60) {
@@ -154,7 +154,7 @@ describe('the page', () => {
     );
   }
 
-  /** Twenty minutes of a service's counters, a gauge and a histogram, with metadata. */
+  /** Posts twenty minutes of a service's counters, a gauge and a histogram, with metadata. */
   async function postCounters(): Promise<void> {
     const attributes = [
       { key: 'service.name', value: { stringValue: 'checkout' } },
@@ -205,7 +205,7 @@ describe('the page', () => {
     });
   }
 
-  /** 24 h of 20 graphs with two series each. */
+  /** Posts 24 h of samples for 20 graphs with two series each. */
   async function postBusy(): Promise<void> {
     for (let graph = 1; graph <= 20; graph++) {
       const points: Point[] = [];

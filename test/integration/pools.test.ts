@@ -32,7 +32,7 @@ describe('small sources that share a pool', () => {
     await stack?.stop();
   });
 
-  /** A value of each sensor, at the same time. */
+  /** Posts the same value for each sensor, at one time. */
   const post = async (value: number) => {
     const lines = SENSORS.map((sensor) => `probe,sensor=${sensor} value=${value} ${time}`);
     const response = await client.request('POST', '/api/v2/write?precision=s', lines.join('\n'), {
@@ -46,7 +46,10 @@ describe('small sources that share a pool', () => {
     writeFileSync(file, `time,sensor,name,value\n${rows.join('\n')}\n`);
     await importFile(functions, { file, tenant: 'default', map: [], rate: 1e9 }, () => {});
   };
-  /** The distinct values of the sensors. Every sensor has one. */
+  /**
+   * Reads the sensors. Returns their distinct values; NaN stands for sensors that do not have exactly one
+   * value.
+   */
   const values = async (): Promise<readonly number[]> => {
     const found = await Promise.all(
       SENSORS.map(async (sensor) => {

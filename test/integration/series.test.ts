@@ -50,7 +50,7 @@ describe('what a tenant has posted', () => {
     await stack?.stop();
   });
 
-  /** Every page of a listing. */
+  /** Reads every page of a listing. */
   async function list(query = '', limit?: number, as = client): Promise<Series[]> {
     const all: Series[] = [];
     for (let next: string | undefined; ; ) {
