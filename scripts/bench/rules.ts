@@ -182,7 +182,9 @@ function samplesOf(hosts: number, timeS: number): string {
   }).join('\n');
 }
 
-/** Returns alternately a recording rule of an average, and an alert that some hosts almost meet. */
+/**
+ * Returns a recording rule for an average, or (for odd `i`) an alert whose condition some hosts nearly meet.
+ */
 function smallRule(i: number): Rule {
   const metric = `cpu_m${i % METRICS}`;
   return i % 2 === 0

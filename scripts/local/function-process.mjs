@@ -22,7 +22,8 @@ if (skewMs !== 0) {
   });
 }
 
-// Instances of a bundle compile it once. Written at once, because an instance may be killed at any time.
+// Instances share the compiled code of a bundle. The first one writes it right after compiling, because an
+// instance may be killed at any time.
 enableCompileCache(join(codeDir, '..', '..', 'compiled'));
 const handler = createRequire(import.meta.url)(join(codeDir, file))[name];
 flushCompileCache();

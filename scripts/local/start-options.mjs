@@ -45,8 +45,9 @@ const OPTIONS = /** @type {const} */ ({
  * Parses the arguments.
  *
  * @param {readonly string[]} args
- * @returns {{ readonly options: StartOptions } | { readonly output: string } | { readonly error: string }} options to start
- *   with, what to print instead, or a sentence that says what is wrong
+ * @returns {{ readonly options: StartOptions } | { readonly output: string } | { readonly error: string }}
+ *   the options to start with; or a text to print instead of starting; or a sentence that says which argument
+ *   is wrong
  */
 export function parseStartOptions(args) {
   const { tokens } = parseArgs({ args: [...args], options: OPTIONS, strict: false, tokens: true });

@@ -63,7 +63,7 @@ export function deleteCommand(): Command {
  * Deletes a source's samples of some metrics posted until now. Unless `yes` is set, counts them and asks for
  * confirmation first.
  *
- * @throws {OperatorError} also when the response is no
+ * @throws {OperatorError} also if the operator does not confirm
  */
 export async function deleteSamples(
   functions: Functions,

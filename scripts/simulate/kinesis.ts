@@ -32,7 +32,7 @@ export class KinesisModel {
   readonly shards: readonly Shard[];
 
   /**
-   * @param order ranks of the shards' ranges, in any order
+   * @param order for each shard, the rank of its range of sequence numbers; the ranks may be in any order
    * @param onRecord called with each shard that a call has put records into
    */
   constructor(

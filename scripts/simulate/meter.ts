@@ -124,8 +124,8 @@ export class Meter {
   }
 
   /**
-   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more of them at the full load. The
-   * index at the end of each object is read once. A rollup object is read at once.
+   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more chunks at the full
+   * load. The index at the end of each object is read once. A rollup object is read with one request.
    *
    * @param objectBytes size of the whole object
    * @param range the requested range, such as `bytes=-65536` for the end
