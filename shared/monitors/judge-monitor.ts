@@ -151,8 +151,6 @@ async function judgeHosts(
 ): Promise<Map<string, Judgement>> {
   const { nowMs } = inputs;
   const percent = percentMetricOf(monitor.metric);
-  if (percent === undefined && monitor.metric.endsWith('%'))
-    throw new MonitorError(`${monitor.metric} is not computed here`);
   const name: Matcher =
     percent === undefined
       ? equals(METRIC_NAME, monitor.metric)

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { text, unixSeconds } from '../platform/fields';
 import { compareBytes } from '../promql/vectors';
 import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
+import { PERCENTAGES, percentMetricOf } from './percent-metrics';
 
 /**
  * Schemas of Mackerel's monitors. A monitor is returned as it was posted: fields that were left out stay absent, so
@@ -28,19 +29,6 @@ export const DEFAULTS = {
   expressionBackwardMinutes: 2,
   queryBackwardMinutes: 0,
 } as const;
-
-/**
- * Mackerel's host metrics in percent, which are computed from posted metrics. Their thresholds must be from 0
- * to 100.
- */
-const PERCENT_METRICS: ReadonlySet<string> = new Set([
-  'cpu%',
-  'memory%',
-  'disk%',
-  'swap%',
-  'container-cpu%',
-  'container-memory%',
-]);
 
 const MAX_METRIC = 255;
 const MAX_EXPRESSION = 10_000;
@@ -85,7 +73,12 @@ const hostMonitor = z
   })
   .superRefine((monitor, context) => {
     requireThreshold(monitor, context);
-    if (!PERCENT_METRICS.has(monitor.metric)) return;
+    // The name of a posted metric cannot contain a percent sign.
+    if (!monitor.metric.endsWith('%')) return;
+    if (percentMetricOf(monitor.metric) === undefined) {
+      flaw(context, 'metric', `expected one of ${Object.keys(PERCENTAGES).join(', ')}`, monitor.metric);
+      return;
+    }
     for (const field of ['warning', 'critical'] as const) {
       const value = monitor[field];
       if (value != null && (value < 0 || value > 100))

@@ -15,7 +15,7 @@ interface PercentMetric {
  *
  * @see https://support.mackerel.io/hc/en-us/articles/360040107951
  */
-const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
+export const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
   'cpu%': {
     names: 'cpu[.][a-z]+[.]percentage',
     // The posted percentages add up to 100 for each core, so divide by their sum.
@@ -38,17 +38,28 @@ const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
         return free === undefined || total === undefined ? undefined : [total - free, total];
       }),
   },
-  'disk%': {
-    names: 'filesystem[.][^.]+[.](used|size)',
+  'disk%': eachOf('filesystem[.][^.]+', 'used', 'size'),
+  // mackerel-container-agent posts these metrics. A container's CPU may exceed its limit for a moment.
+  'container-cpu%': eachOf('container[.]cpu[.][^.]+', 'usage', 'limit'),
+  'container-memory%': eachOf('container[.]memory[.][^.]+', 'usage', 'limit'),
+};
+
+/**
+ * Returns how to compute a percentage for each filesystem or container.
+ *
+ * @param prefix regular expression that matches the names without their last part
+ * @param part last part of the name of the amount used
+ * @param whole last part of the name of the amount that there is
+ */
+function eachOf(prefix: string, part: string, whole: string): PercentMetric {
+  return {
+    names: `${prefix}[.](${part}|${whole})`,
     compute: (metrics) =>
       [...metrics.keys()]
-        .filter((name) => name.endsWith('.used'))
-        .flatMap((used) => {
-          const size = used.replace(/used$/, 'size');
-          return ratio(metrics, (at) => [at(used), at(size)]);
-        }),
-  },
-};
+        .filter((name) => name.endsWith(`.${part}`))
+        .flatMap((name) => ratio(metrics, (at) => [at(name), at(`${name.slice(0, -part.length)}${whole}`)])),
+  };
+}
 
 export function percentMetricOf(metric: string): PercentMetric | undefined {
   return Object.hasOwn(PERCENTAGES, metric) ? PERCENTAGES[metric] : undefined;

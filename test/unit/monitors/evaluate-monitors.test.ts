@@ -97,6 +97,19 @@ describe('a host monitor', () => {
     expect(world.state!.tracks[0]!.alert!.value).toBe(95);
   });
 
+  test.each(['cpu', 'memory'])('of %s judges each container by its limit', async (resource) => {
+    world.monitor = hostMonitor({ metric: `container-${resource}%`, warning: 80, critical: 90 });
+    for (const [container, usage, limit] of [
+      ['web', 45, 50],
+      ['sidecar', 95, 200],
+    ] as const) {
+      world.post({ __name__: `container.${resource}.${container}.usage`, host: 'h1' }, usage);
+      world.post({ __name__: `container.${resource}.${container}.limit`, host: 'h1' }, limit);
+    }
+    expect(await world.evaluate()).toEqual(['h1 opened WARNING']);
+    expect(world.state!.tracks[0]!.alert!.value).toBe(90);
+  });
+
   test('that is muted opens alerts and notifies nobody', async () => {
     world.monitor = hostMonitor({ isMute: true });
     world.load('h1', 9);

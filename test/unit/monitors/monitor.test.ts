@@ -137,6 +137,10 @@ describe('a monitor is refused', () => {
       'warning: expected 0 to 100, the percentages that memory% takes, got 101',
     ],
     [{ ...MINIMAL.host, metric: 'swap%', critical: -1 }, 'critical: expected 0 to 100'],
+    [
+      { ...MINIMAL.host, metric: 'gpu%' },
+      'metric: expected one of cpu%, memory%, swap%, disk%, container-cpu%, container-memory%, got "gpu%"',
+    ],
     [{ ...MINIMAL.service, missingDurationWarning: 15 }, 'missingDurationWarning: '],
     [{ ...MINIMAL.service, missingDurationCritical: 10090 }, 'missingDurationCritical: '],
     [{ ...MINIMAL.service, missingDurationWarning: 0 }, 'missingDurationWarning: '],

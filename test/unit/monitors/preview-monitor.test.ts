@@ -115,8 +115,10 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
   test('tells in how many ticks the monitor could not be evaluated, and why', async () => {
     const world = new MonitorWorld();
     world.minute = 9;
-    const { failed } = await preview(world, { ...host, metric: 'gpu%' } as Monitor);
-    expect(failed).toEqual({ ticks: 10, firstAt: START_MS / 1000, error: 'gpu% is not computed here' });
+    const monitor = { ...common, type: 'query', query: 'sum(' } as Monitor;
+    const { failed } = await preview(world, monitor);
+    expect(failed).toMatchObject({ ticks: 10, firstAt: START_MS / 1000 });
+    expect(failed!.error).toContain('1:5');
   });
 
   test('reads each selection once', async () => {
