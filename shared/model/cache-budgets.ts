@@ -28,8 +28,11 @@ export const CACHES = {
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
-  /** Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. */
-  catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
+  /**
+   * Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. A
+   * {@link CompactMap} uses its budget only if the budget is a power of two.
+   */
+  catalogued: { name: 'catalogue entries that this instance wrote', bytes: 2 ** 26 },
   // Caches of the query function:
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },

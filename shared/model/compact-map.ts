@@ -2,7 +2,7 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * A map from strings to numbers. An entry takes about 32 bytes, however long the string is, because the map
+ * A map from strings to numbers. An entry takes 32 to 64 bytes, however long the string is, because the map
  * stores only a 64-bit hash of the string. So with a tiny probability, the number of entries divided by 2^64,
  * the map returns a number for a string that was never set.
  *
@@ -19,13 +19,13 @@ export class CompactMap {
   private high = 0;
 
   /**
-   * Number of entries for which the map makes room. Until then it grows, and drops an entry only in the rare
-   * case that a new string finds none of its slots free ({@link PROBES}).
+   * Maximum number of slots. Until half of them are taken, the map drops an entry only in the rare case that a new
+   * string finds none of its slots free ({@link PROBES}).
    */
-  private readonly entries: number;
+  private readonly slots: number;
 
   constructor({ bytes }: CacheBudget) {
-    this.entries = Math.floor(bytes / ENTRY_BYTES);
+    this.slots = Math.floor(bytes / SLOT_BYTES);
   }
 
   get size(): number {
@@ -48,7 +48,7 @@ export class CompactMap {
   set(text: string, value: number): void {
     this.hash(text);
     const { low, high } = this;
-    if (2 * this.count >= this.values.length && this.values.length < 2 * this.entries) this.grow();
+    if (2 * this.count >= this.values.length && 2 * this.values.length <= this.slots) this.grow();
     this.put(low, high, value);
   }
 
@@ -90,11 +90,8 @@ export class CompactMap {
   }
 }
 
-/**
- * Size of an entry for the budget, in bytes: two slots of the hash table, of 16 bytes each. The number of
- * slots is rounded up to a power of two, so the map may take up to twice its budget.
- */
-const ENTRY_BYTES = 32;
+/** Size of a slot, in bytes: the two halves of the hash, and the number. */
+const SLOT_BYTES = 16;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**

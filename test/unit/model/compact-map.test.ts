@@ -22,11 +22,20 @@ describe('a compact map', () => {
   });
 
   test('holds all entries that it is made for, but for a few in 100,000', () => {
-    const compact = new CompactMap(budget(50_000));
-    for (let i = 0; i < 50_000; i++) compact.set(`group${i}`, i);
+    const entries = 65_536;
+    const compact = new CompactMap(budget(entries));
+    for (let i = 0; i < entries; i++) compact.set(`group${i}`, i);
     let lost = 0;
-    for (let i = 0; i < 50_000; i++) if (compact.get(`group${i}`) !== i) lost++;
+    for (let i = 0; i < entries; i++) if (compact.get(`group${i}`) !== i) lost++;
     expect(lost).toBeLessThan(10);
+  });
+
+  test.each([40_000, 65_536, 93_750])('made for %i entries takes no more than its budget', (entries) => {
+    const compact = new CompactMap(budget(entries));
+    for (let i = 0; i < 5 * entries; i++) compact.set(`group${i}`, i);
+    // A slot takes 16 bytes: two halves of a hash, and a number.
+    expect(16 * compact.size).toBeLessThanOrEqual(budget(entries).bytes);
+    expect(16 * compact.size).toBeGreaterThan(budget(entries).bytes / 2.5);
   });
 
   test.each([
