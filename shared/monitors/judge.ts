@@ -1,8 +1,10 @@
-import type { SampleColumns } from '../promql/store';
 import type { AlertStatus } from './alert-record';
 
 /** Values at ascending Unix times in ms. */
-export type JudgedSamples = Pick<SampleColumns, 'timestamps' | 'values'>;
+export interface JudgedSamples {
+  readonly timestamps: Float64Array;
+  readonly values: Float64Array;
+}
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {
