@@ -19,13 +19,13 @@ async function replay(
   context: Context,
 ): Promise<KinesisStreamBatchResponse | Awaited<ReturnType<IngestAgain>>> {
   if ('redrive' in event) {
-    const { failed, isDown, quarantined } = await ingest(
+    const { failed, isDown, reason, quarantined } = await ingest(
       'replayer',
       dependencies,
       redrivenRecords(event),
       context,
     );
-    return { failed, isDown, quarantined };
+    return { failed, isDown, ...(reason !== undefined && { reason }), quarantined };
   }
   const delivered = deliveredRecords(event);
   const failed = await reader.read(

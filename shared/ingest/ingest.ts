@@ -41,6 +41,8 @@ export interface IngestResult {
    * time.
    */
   readonly isDown: boolean;
+  /** Why records failed, in the words of a store: the innermost cause of the first error that is not a lack of time. */
+  readonly reason: string | undefined;
   readonly errors: readonly Error[];
   readonly samples: number;
   /** Sequence numbers of the records in quarantine. */
@@ -126,15 +128,23 @@ export async function ingestBatch(
     }
   };
   await mapLimited(byPartition(arrived), PARALLEL, ingest);
+  const first = errors.find(({ cause }) => !(cause instanceof NoTimeError)) ?? errors[0];
   return {
     failed: [...failed].map((index) => delivered[index]!.sequenceNumber),
     isDown:
       errors.some((error) => isStoreFailure(error)) &&
       errors.every((error) => isStoreFailure(error) || error.cause instanceof NoTimeError),
+    reason: first && innermostMessage(first),
     errors,
     samples,
     quarantined,
   };
+}
+
+/** Returns the message of the innermost cause of an error. Node's error of a refused connection has several causes. */
+function innermostMessage(error: Error): string {
+  const cause = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return cause instanceof Error ? innermostMessage(cause) : error.message;
 }
 
 class NoTimeError extends Error {

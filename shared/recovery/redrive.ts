@@ -18,6 +18,8 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly failed: readonly string[];
   /** Whether they failed only because a store was down, so that a later try may succeed. @default false */
   readonly isDown?: boolean;
+  /** Why they failed. @default unknown */
+  readonly reason?: string;
   /** Sequence numbers of the records that still cannot be decoded; they are in quarantine. */
   readonly quarantined: readonly string[];
 }>;
@@ -258,10 +260,10 @@ async function driveObject(
   }
   let poison = 0;
   for (const part of cut(delivered)) {
-    const { failed, isDown = false, quarantined } = await ingest(part);
-    const what = isDown ? 'a store did not answer for' : 'a store refused';
+    const { failed, isDown = false, reason = 'see logs replayer', quarantined } = await ingest(part);
+    const what = isDown ? 'a store is down or full for' : 'a store refused';
     if (failed.length > 0)
-      return { error: `${key}: ${what} ${failed.length} of ${part.length} records`, isDown };
+      return { error: `${key}: ${what} ${failed.length} of ${part.length} records: ${reason}`, isDown };
     poison += quarantined.length;
   }
   return { records: delivered.length - poison, poison };

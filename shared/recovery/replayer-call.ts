@@ -34,7 +34,11 @@ export function replayerIngest(client: LambdaClient, functionName: string): Inge
     // A function that was killed or timed out cannot report which records it has appended. So all records count as
     // failed.
     if (FunctionError !== undefined)
-      return { failed: records.map(({ sequenceNumber }) => sequenceNumber), quarantined: [] };
+      return {
+        failed: records.map(({ sequenceNumber }) => sequenceNumber),
+        reason: `the replayer failed: ${text}`,
+        quarantined: [],
+      };
     return JSON.parse(text) as Awaited<ReturnType<IngestAgain>>;
   };
 }

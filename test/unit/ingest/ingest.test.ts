@@ -5,13 +5,25 @@ const RECORD = { sequenceNumber: '7', arrivalMs: 0, shardId: 'shard-0', data: Bu
 
 test.each([
   { name: 'a store that is down', error: new Error('Connection is closed.'), isDown: true },
+  { name: 'memory that is full', error: new Error('OOM command not allowed'), isDown: true },
+  {
+    name: 'a store that refuses connections',
+    error: new AggregateError([Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })]),
+    reason: 'connect ECONNREFUSED',
+    isDown: true,
+  },
   { name: 'a bug', error: new TypeError('x is undefined'), isDown: false },
-])('a record that fails for $name is reported as such', async ({ error, isDown }) => {
+])('a record that fails for $name is reported as such', async ({ error, reason = error.message, isDown }) => {
   const dependencies = {
     deletedTenants: { names: async () => new Set() },
     quarantine: { put: () => Promise.reject(error) },
   } as unknown as IngestDependencies;
-  expect(await ingestBatch(dependencies, [RECORD])).toMatchObject({ failed: ['7'], isDown, quarantined: [] });
+  expect(await ingestBatch(dependencies, [RECORD])).toMatchObject({
+    failed: ['7'],
+    isDown,
+    reason,
+    quarantined: [],
+  });
 });
 
 test.each([

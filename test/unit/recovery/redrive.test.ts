@@ -26,6 +26,7 @@ class World {
   refused: string | undefined;
   /** Whether the refusing store is down. */
   isDown = false;
+  reason = 'ValidationException';
   cutIn = Infinity;
   watermarkMs = 1;
   flushedUntilMs = 0;
@@ -114,6 +115,7 @@ class World {
         return {
           failed,
           isDown: this.isDown,
+          reason: this.reason,
           quarantined: records.map((r) => r.sequenceNumber).filter((n) => this.poison.has(n)),
         };
       },
@@ -239,7 +241,7 @@ describe('redrive', () => {
     world.refused = '3';
     world.objects.delete('quarantine/shard-0/4');
     await expect(redriveLost(world.dependencies())).rejects.toThrow(
-      '1 objects were not redriven; quarantine/shard-0/3: a store refused 1 of 1 records',
+      '1 objects were not redriven; quarantine/shard-0/3: a store refused 1 of 1 records: ValidationException',
     );
     expect(world.memory).toEqual(new Set(['1', '5']));
     world.refused = undefined;
@@ -311,9 +313,9 @@ describe('redrive', () => {
     for (let steps = 0; steps < 20; steps++)
       await expect(redriveLost(world.dependencies())).rejects.toThrow('no answer');
     world.read = read;
-    [world.refused, world.isDown] = ['1', true];
+    [world.refused, world.isDown, world.reason] = ['1', true, 'Command timed out'];
     for (let steps = 0; steps < 20; steps++)
-      await expect(redriveLost(world.dependencies())).rejects.toThrow('a store did not answer for 1 of 1');
+      await expect(redriveLost(world.dependencies())).rejects.toThrow('for 1 of 1 records: Command timed out');
   });
 
   test('of what a loss may have taken includes an object whose redrive was cut off', async () => {
@@ -374,23 +376,26 @@ describe('redrive', () => {
     expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
       records: 2,
       failed: 1,
-      errors: ['quarantine/shard-0/2: a store refused 1 of 1 records'],
+      errors: ['quarantine/shard-0/2: a store refused 1 of 1 records: ValidationException'],
     });
     world.pass(true);
     await redrive(world.dependencies(), QUARANTINE);
     expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
   });
 
-  test('tells a store that is down from a store that refuses', async () => {
+  test.each([
+    'Command timed out',
+    'OOM command not allowed',
+  ])('tells a store that is down from a store that refuses, and says why: %s', async (reason) => {
     const world = new World();
     for (const n of [1, 2]) world.quarantine(n);
     world.refused = '2';
-    world.isDown = true;
+    [world.isDown, world.reason] = [true, reason];
     expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
       records: 1,
       unanswered: 1,
       failed: 0,
-      errors: ['quarantine/shard-0/2: a store did not answer for 1 of 1 records'],
+      errors: [`quarantine/shard-0/2: a store is down or full for 1 of 1 records: ${reason}`],
     });
   });
 
