@@ -7,7 +7,7 @@ import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
 import { BUCKET_PREFIX } from '../../shared/platform/names';
 import { keepGaps } from '../../shared/recovery/gaps';
-import { redrive, redriveLost } from '../../shared/recovery/redrive';
+import { lostObjects, redrive, redriveLost } from '../../shared/recovery/redrive';
 import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 
 const dependencies = recoveryDependencies();
@@ -28,8 +28,10 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
   const request = parseEvent(recoveryEventSchema, { action: 'advance', ...(event as object | null) });
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (request.action) {
-    case 'status':
-      return recoveryStatus(dependencies);
+    case 'status': {
+      const status = await recoveryStatus(dependencies);
+      return status.loss?.isOpen ? { ...status, lostObjects: await lostObjects(dependencies) } : status;
+    }
     case 'stop':
       return stop(dependencies, request.abandon);
     case 'list':

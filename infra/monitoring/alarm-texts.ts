@@ -207,7 +207,7 @@ export const ALARM_TEXTS = {
     meaning:
       'Memory lost samples 15 minutes ago and no replay has restored them yet, or recovery is silent. Reads that may lack samples get 503.',
     action:
-      'Run `npm run ops -- replay --status --stack $STACK`. If no replay runs, `logs recovery` says why. If one has read all shards but does not end, `logs recovery` names a redriven object that it could not ingest. If a store refuses it 15 times, a minute apart, the loss is closed without it; the bucket keeps the object. If one runs but does not end, run `logs replayer`: if you see `OOM`, drain. If the stream no longer has the records, `replay --stop --abandon` gives them up. [Memory was lost](#memory-was-lost).',
+      'Run `npm run ops -- replay --status --stack $STACK`. If no replay runs, `logs recovery` says why. If one has read all shards but does not end, the status names the redriven objects that could not be ingested. If a store refuses one 15 times, a minute apart, the loss is closed without it; the bucket keeps the object. If one runs but does not end, run `logs replayer`: if you see `OOM`, drain. If the stream no longer has the records, `replay --stop --abandon` gives them up. [Memory was lost](#memory-was-lost).',
     wake: 'Wake someone if the replay does not end within an hour, and before you use `--abandon`, which gives samples up for good.',
   },
 } as const satisfies Record<string, AlarmText>;

@@ -101,7 +101,7 @@ export async function redriveAll(
   }
   if (failed + unanswered > 0)
     throw new OperatorError(
-      `${failed} objects could not be redriven, and ${unanswered} wait for a store that is down; see the reasons above; ${redriveText(totals)}`,
+      `${failed} objects could not be redriven, and ${unanswered} wait for a store that is down or full; see the reasons above; repeat the command once the stores work; if an object still fails, see infra/README.md, "Quarantine and dead letters"; ${redriveText(totals)}`,
     );
   return totals;
 }

@@ -22,6 +22,8 @@ interface ReplayCommandOptions {
 }
 
 const LOOK_MS = 1_000;
+/** Number of objects that a line names. */
+const LISTED_OBJECTS = 5;
 
 /** `ops replay`. */
 export function replayCommand(): Command {
@@ -88,7 +90,7 @@ export async function replay(
 }
 
 /** Formats the state of recovery in one line. */
-function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
+export function statusLine({ loss, replay: now, shards, lostObjects = [] }: RecoveryStatus): string {
   if (!now)
     return loss?.isOpen
       ? `loss noticed ${timeText(loss.noticedMs)}: ${loss.reason}; its replay starts within a minute`
@@ -100,7 +102,18 @@ function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
   const at = arrived.length === 0 ? '' : `, the slowest at ${timeText(Math.min(...arrived))}`;
   const span = `${timeText(now.fromMs)} to ${timeText(now.toMs ?? Number.POSITIVE_INFINITY)}`;
   const why = now.loss ? ` after a loss (${loss?.reason})` : '';
-  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}`;
+  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}${lostText(lostObjects)}`;
+}
+
+function lostText(keys: readonly string[]): string {
+  if (keys.length === 0) return '';
+  const more = keys.length > LISTED_OBJECTS ? ` and ${keys.length - LISTED_OBJECTS} more` : '';
+  return [
+    '',
+    `the loss stays open until these redriven objects are ingested again: ${keys.slice(0, LISTED_OBJECTS).join(', ')}${more}`,
+    'recovery tries each minute; `quarantine redrive`, or with `--dead-letters`, tries now and says why one fails',
+    'if one never succeeds although the stores work, delete it from the bucket: its samples are given up',
+  ].join('; ');
 }
 
 function timeText(ms: number): string {

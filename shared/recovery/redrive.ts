@@ -189,6 +189,18 @@ export async function redrive(
 }
 
 /**
+ * Returns the keys of the objects that {@link redriveLost} has yet to ingest. An open loss is not closed before.
+ */
+export async function lostObjects({ ledger }: Pick<RedriveDependencies, 'ledger'>): Promise<string[]> {
+  const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
+  return [...entries].filter(([, entry]) => keepsLossOpen(entry, notices)).map(([key]) => key);
+}
+
+function keepsLossOpen(entry: RedriveEntry, notices: number): boolean {
+  return entry.notices !== notices && entry.refusals < MAX_REFUSALS;
+}
+
+/**
  * Ingests again the objects of the ledger whose samples memory may have lost. The replay that repairs the loss does not
  * restore these samples if the stream no longer has their records.
  *
@@ -204,7 +216,7 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
   const errors: string[] = [];
   let isDone = true;
   for (const [key, entry] of entries) {
-    if (entry.notices === notices || entry.refusals >= MAX_REFUSALS) continue;
+    if (!keepsLossOpen(entry, notices)) continue;
     if (!hasTime()) {
       isDone = false;
       break;

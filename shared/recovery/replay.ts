@@ -12,6 +12,11 @@ export interface RecoveryStatus {
   readonly replay: Replay | undefined;
   /** The replay's progress in each open shard that it has begun to read. */
   readonly shards: readonly ShardProgress[];
+  /**
+   * Keys of the redriven objects that must be ingested again before the open loss is closed. Only the recovery function's
+   * action `status` lists them, while a loss is open.
+   */
+  readonly lostObjects?: readonly string[];
 }
 
 export interface RecoveryDependencies {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { kinesisEvent } from '../../../scripts/local/batches';
 import {
+  lostObjects,
   MalformedRedriveObjectError,
   planRedrive,
   type RedriveDependencies,
@@ -315,7 +316,14 @@ describe('redrive', () => {
     world.read = read;
     [world.refused, world.isDown, world.reason] = ['1', true, 'Command timed out'];
     for (let steps = 0; steps < 20; steps++)
-      await expect(redriveLost(world.dependencies())).rejects.toThrow('for 1 of 1 records: Command timed out');
+      await expect(redriveLost(world.dependencies())).rejects.toThrow(
+        'for 1 of 1 records: Command timed out',
+      );
+    expect(await lostObjects(world.dependencies())).toEqual(['quarantine/shard-0/1']);
+    // An operator gives the samples up.
+    world.objects.clear();
+    expect(await redriveLost(world.dependencies())).toBe(true);
+    expect(await lostObjects(world.dependencies())).toEqual([]);
   });
 
   test('of what a loss may have taken includes an object whose redrive was cut off', async () => {
@@ -383,21 +391,21 @@ describe('redrive', () => {
     expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
   });
 
-  test.each([
-    'Command timed out',
-    'OOM command not allowed',
-  ])('tells a store that is down from a store that refuses, and says why: %s', async (reason) => {
-    const world = new World();
-    for (const n of [1, 2]) world.quarantine(n);
-    world.refused = '2';
-    [world.isDown, world.reason] = [true, reason];
-    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
-      records: 1,
-      unanswered: 1,
-      failed: 0,
-      errors: [`quarantine/shard-0/2: a store is down or full for 1 of 1 records: ${reason}`],
-    });
-  });
+  test.each(['Command timed out', 'OOM command not allowed'])(
+    'tells a store that is down from a store that refuses, and says why: %s',
+    async (reason) => {
+      const world = new World();
+      for (const n of [1, 2]) world.quarantine(n);
+      world.refused = '2';
+      [world.isDown, world.reason] = [true, reason];
+      expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+        records: 1,
+        unanswered: 1,
+        failed: 0,
+        errors: [`quarantine/shard-0/2: a store is down or full for 1 of 1 records: ${reason}`],
+      });
+    },
+  );
 
   test('goes on where time ended', async () => {
     const world = new World();

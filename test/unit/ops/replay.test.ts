@@ -1,0 +1,29 @@
+import { statusLine } from '../../../scripts/ops/replay';
+
+const status = {
+  loss: { id: 'l', fromMs: 0, notices: 2, isOpen: true, noticedMs: 0, reason: 'a node was wiped' },
+  replay: {
+    id: 'r',
+    fromMs: 0,
+    toMs: Infinity,
+    state: 'running' as const,
+    startedMs: 0,
+    endedMs: undefined,
+    mapping: 'm',
+    loss: { id: 'l', notices: 2 },
+  },
+  shards: [{ shardId: 's', arrivedMs: 1, isPassed: true }],
+};
+
+test('the status of a replay names the objects that keep the loss open, and says what to do', () => {
+  const line = 'replay r of the beginning of the stream to now after a loss (a node was wiped): running';
+  expect(statusLine(status)).toBe(`${line}, 1 of 1 shards read so far`);
+  const keys = Array.from({ length: 7 }, (_, n) => `aws/lambda/${n}`);
+  const text = statusLine({ ...status, lostObjects: keys });
+  expect(text).toContain(
+    'the loss stays open until these redriven objects are ingested again: aws/lambda/0,',
+  );
+  expect(text).toContain('aws/lambda/4 and 2 more; ');
+  expect(text).toContain('`quarantine redrive`');
+  expect(text).toContain('delete it from the bucket');
+});
