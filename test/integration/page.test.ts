@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Status } from '../../functions/page/browser/api/status';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { tenantIdOf } from '../../shared/model/placement';
@@ -1070,6 +1071,19 @@ describe('the page', () => {
   });
 
   test('shows the status of the pipeline', async () => {
+    // Posts a sample that is stored, a thousand times: an instance adds up what it counted once in half a minute, with
+    // the next request.
+    const again = { hostId: longHost, name: 'loadavg1', time: now - 600, value: 40 };
+    await until(
+      "today's samples and reads are counted",
+      async () => {
+        await client.post(Array<Point>(1000).fill(again));
+        await client.metrics(longHost, 'loadavg1', now - 600, now - 600);
+        const { usage } = await client.json<Pick<Status, 'usage'>>('GET', '/api/v1/status');
+        return usage.days.at(-1);
+      },
+      (day) => day !== undefined && day.samples >= 1000 && day.reads > 0,
+    );
     const page = await open('about:blank');
     // A rate takes two reads of the status, half a minute apart. The first one is made that much older.
     await page.route(
@@ -1095,20 +1109,14 @@ describe('the page', () => {
       (text) => /^[\d.]+k?$/.test(text!),
     );
     expect(await total('Series')).toMatch(/^[1-9]\d* of [1-9]\d*$/);
-    await until(
-      'samples counted',
-      () => total('Samples this month'),
-      (text) => /[1-9]/.test(text!),
-    );
+    expect(await total('Samples this month')).toMatch(/[1-9]/);
     expect(await total('Cost')).toMatch(/^(under 1 ¢|\$\d+\.\d\d)$/);
     expect(await page.locator('.stage.hot').textContent()).toMatch(/[\d.]+ [KM]iB in/);
-    // The tests before this one posted samples and read graphs, perhaps before midnight.
-    const isSameDay = Math.floor(now / DAY_S) === Math.floor(Date.now() / 1000 / DAY_S);
     await card(page, 'Samples in, by day')
-      .getByRole('button', { name: isSameDay ? /^Samples in, by day ?[\d.]+k$/ : /^Samples in, by day ?\d/ })
+      .getByRole('button', { name: /^Samples in, by day ?[\d.]+[kM]$/ })
       .waitFor();
     await card(page, 'Reads, by day')
-      .getByRole('button', { name: isSameDay ? /^Reads, by day ?[1-9]/ : /^Reads, by day ?\d/ })
+      .getByRole('button', { name: /^Reads, by day ?[1-9]/ })
       .waitFor();
     await card(page, 'Stream lag').getByRole('button', { name: /s$/ }).waitFor();
     await card(page, 'Reads').getByRole('button', { name: /\/s$/ }).waitFor();
