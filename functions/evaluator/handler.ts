@@ -13,7 +13,7 @@ const dependencies = evaluatorDependencies();
 const MAX_OUTBOX_MS = 15 * 60_000;
 
 const eventSchema = z.object({
-  /** Time at which rules and monitors must be due to be evaluated, as Unix time in ms. The default is now. */
+  /** Evaluates the rules and monitors that are due at this time, as Unix time in ms. The default is now. */
   atMs: z.number().int().min(0).optional(),
 });
 

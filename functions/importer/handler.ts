@@ -7,8 +7,8 @@ import { type ImportResult, importEvent } from './import-event';
 const { tenants, imports, dictionaries, writer, stageRetentionMs } = importerDependencies();
 
 /**
- * Puts samples into the stream that may be as old as the retention. (Post accepts samples only up to the age
- * `maxSampleAge`.) Only operators may invoke it, by `ops import`; no API key permits it.
+ * Puts samples into the stream. They may be as old as the retention, whereas post accepts samples only up to
+ * the age `maxSampleAge`. Only operators may invoke it, by `ops import`; no API key permits it.
  */
 export async function handler(event: unknown): Promise<ImportResult> {
   const { tenant: name, body } = parseEvent(importEvent, event);

@@ -4,7 +4,7 @@ import type { MetricMetadataStore } from '../../shared/registry/metric-metadata'
 import type { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 
-/** The adapters, limits and tenant's dictionary with which a protocol takes the body of a request. */
+/** The adapters, limits and dictionary that a protocol needs to take the body of a request. */
 export interface Taking {
   readonly writer: SampleWriter;
   /** The tenant's dictionary. */
@@ -12,7 +12,7 @@ export interface Taking {
   readonly metadata: MetricMetadataStore;
   /** The range of timestamps that are accepted. */
   readonly accepts: AcceptedTimes;
-  /** Maximum size of a body, by the tenant's limit, in bytes. */
+  /** Maximum size of a body in bytes: the tenant's limit. */
   readonly maxBytes: number;
   /**
    * Charges the tenant for the body's bytes before they are parsed, and for samples before a store is called.

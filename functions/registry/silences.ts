@@ -105,7 +105,7 @@ function alertView(
 }
 
 /**
- * Returns a test of labels by the matchers of a request's filter.
+ * Returns a function that tests labels against the matchers in a request's filter.
  *
  * @throws {HttpError} 400
  */

@@ -54,8 +54,8 @@ export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number):
 }
 
 /**
- * Returns the span of an alert's graph: some time before the alert, the time in which it was active (only the
- * end of a long time), and the time since then.
+ * Returns the span of an alert's graph: a lead, the time in which the alert was active (at most the last
+ * MOST_ACTIVE_S of it), and the time since then.
  */
 export function graphSpan(active: Span, nowS: number): Span {
   const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);

@@ -27,7 +27,7 @@ import { type Alerting, useAlerting } from './use-alerting';
 
 addStyle(rules);
 
-/** Interval at which the view updates the present time, in seconds. */
+/** Interval at which the view refreshes the current time, in seconds. */
 const CLOCK_S = 15;
 
 /** Shows the alerts of rules, monitors and checks in one list, and the rules. */

@@ -15,7 +15,7 @@ export interface Status {
     readonly samples: number;
     readonly bytes: number;
   } | null;
-  /** Usage of the present month so far. */
+  /** Usage of the current month so far. */
   readonly usage: {
     readonly samples: number;
     readonly reads: number;

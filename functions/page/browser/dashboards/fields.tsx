@@ -16,7 +16,7 @@ interface TextFieldProps extends FieldProps {
   readonly suggestions?: readonly string[];
 }
 
-/** A labelled line of text. */
+/** A labelled field for one line of text. */
 export function TextField({
   label,
   value,
@@ -53,7 +53,7 @@ export function TextField({
   );
 }
 
-/** Labelled text of several lines. */
+/** A labelled field for several lines of text. */
 export function AreaField({
   label,
   value,

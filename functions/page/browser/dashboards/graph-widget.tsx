@@ -85,8 +85,7 @@ function useGraphProps({
 }
 
 /**
- * A range that ends at the present time. All graphs share this object, because a new object would cause
- * another read.
+ * A range that always ends now. All graphs share this object, because a new object would cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 

@@ -84,7 +84,7 @@ export function DeleteDashboard({
   );
 }
 
-/** A dialog that imports a dashboard of Grafana. Before the import it lists what will be left out. */
+/** A dialog that imports a Grafana dashboard. Before the import it lists what will be left out. */
 export function ImportDashboard({
   api,
   onClose,

@@ -11,7 +11,7 @@ const MAX_ROWS = 100;
 /** Length of the step that `$__interval` stands for, in seconds. */
 const STEP_S = 60;
 
-/** The present values of a query, as a table. */
+/** The current values of a query, as a table. */
 export function TableWidget(
   props: WidgetProps<'graph'> & { readonly query: string; readonly legend: string | null | undefined },
 ) {

@@ -8,7 +8,7 @@ interface VariableBarProps {
   readonly onChoose: (name: string, values: readonly string[]) => void;
 }
 
-/** Chooses the values of a dashboard's variables. */
+/** Controls that choose the values of a dashboard's variables. */
 export function VariableBar({ choices, onChoose }: VariableBarProps) {
   return (
     <fieldset class="variables" aria-label="Variables">

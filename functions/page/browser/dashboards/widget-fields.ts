@@ -196,7 +196,7 @@ function ruleOf(widget: Widget, { operator, threshold }: WidgetFields) {
   return [{ name: '', ...old, threshold: Number(threshold), operator }];
 }
 
-/** Returns a widget of a type, to be filled in a form. */
+/** Returns a new widget of a type, to be completed in a form. */
 export function newWidget(type: Widget['type'], layout: Widget['layout']): Widget {
   const common = { title: '', layout };
   switch (type) {

@@ -187,7 +187,7 @@ function SourceFields({
 }
 
 /**
- * Returns options that always include the present value: a value that is not among them gets its own option.
+ * Returns options that always include the current value: a value that is not among them gets its own option.
  */
 function withPresent(
   value: string,

@@ -22,7 +22,7 @@ import { encodeState } from '../view/view-state';
 import { type DowntimeState, scopesText, stateOf, timesText } from './downtime-text';
 
 const NEW = 'new';
-/** Interval at which the view updates the present time, in seconds. */
+/** Interval at which the view refreshes the current time, in seconds. */
 const CLOCK_S = 15;
 
 /** Lists downtimes, or edits one. */

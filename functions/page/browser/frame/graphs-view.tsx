@@ -95,7 +95,7 @@ function Notice({
   );
 }
 
-/** Whether the lines of a graph are hosts. */
+/** Whether any line of a graph stands for a host. */
 function hasSeveralHosts({ lines }: Graph): boolean {
   return lines.some(({ id, source }) => source.kind === 'host' && source.id === id);
 }

@@ -64,7 +64,7 @@ export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
   );
 }
 
-/** Changes the status. A key without the write right gets an error. */
+/** A control that changes the status. A key without the write right gets an error. */
 function StatusChoice({ api, host, onChanged }: Pick<HostDetailsProps, 'api' | 'host' | 'onChanged'>) {
   const { status, problem, change } = useHostStatus(api, host, onChanged);
   return (

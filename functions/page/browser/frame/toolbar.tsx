@@ -15,7 +15,7 @@ export interface ToolbarProps {
   readonly onChange: (change: Partial<ViewState>) => void;
 }
 
-/** Chooses the time range of all graphs, and how they are shown. */
+/** Controls that choose the time range of all graphs, and how they are shown. */
 export function Toolbar({ state, span, isOverHosts, hasTiers = true, onChange }: ToolbarProps) {
   const { range, utc, tiers } = state;
   const to = (next: TimeRange) => onChange({ range: next });

@@ -6,7 +6,7 @@ import type { Lists } from './lists';
 import { type OnSettled, usePolling } from './polling';
 import { membersOf } from './use-graphs';
 
-/** The source that the page shows, with the known facts about it. */
+/** The source that the page shows, and what is known about it. */
 export interface ShownSource {
   readonly ref: SourceRef;
   readonly name: string;

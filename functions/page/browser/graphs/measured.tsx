@@ -8,7 +8,7 @@ export interface WayChoiceProps {
   readonly onWay: (way: Way) => void;
 }
 
-/** Chooses how a counter or a histogram is shown. */
+/** A control that chooses how a counter or a histogram is shown. */
 export function WayChoice({ measure, title, way, onWay }: WayChoiceProps) {
   return (
     <Choice

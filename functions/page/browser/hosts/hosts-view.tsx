@@ -20,7 +20,7 @@ import { useLastSeen } from './last-seen';
 
 /** Maximum number of hosts in the list. Other hosts can be found with the filters. */
 const MAX_SHOWN = 200;
-/** Interval at which the view updates the present time, in seconds. */
+/** Interval at which the view refreshes the current time, in seconds. */
 const CLOCK_S = 15;
 
 /** Lists the hosts. A user with a key that may write changes their status or retires them here. */

@@ -10,7 +10,7 @@ import { counted } from '../view/format';
 import { encodeState, type ViewState } from '../view/view-state';
 import { monitorName } from './monitor-text';
 
-/** Name of a new setting in the address. */
+/** Stands for a new setting in the address, in place of an id. */
 export const NEW_GROUP = 'new:alertGroup';
 
 export interface AlertGroupsProps {

@@ -14,7 +14,7 @@ export const TYPE_TEXTS: Readonly<Record<MonitorType, string>> = {
   anomalyDetection: 'unusual values, stored only',
 };
 
-/** The types that the page creates. */
+/** The types of monitors that can be created in the page. */
 export const NEW_TYPES = ['host', 'connectivity', 'service', 'external', 'expression', 'query'] as const;
 
 const NAME: Field = { name: 'name', kind: 'text' };
@@ -56,7 +56,7 @@ const backward = (from: number, byDefault: number): Field => ({
   hint: `Age of the evaluated value in minutes, ${from} to 10; default ${byDefault}.`,
 });
 
-/** Returns the fields of a type, by the names that Mackerel's API gives them. */
+/** Returns the form fields for a type of monitor. Their names are those of Mackerel's API. */
 export function monitorFields(type: MonitorType, services: readonly ServiceRoles[]): readonly Field[] {
   const scopes: readonly Field[] = [
     {
@@ -198,7 +198,7 @@ function pairs(...values: readonly string[]) {
 
 const SENSITIVITIES = pairs('insensitive', 'normal', 'sensitive');
 
-/** Returns the fields with which a new monitor begins. */
+/** Returns the initial fields of a new monitor. */
 export function newMonitor(type: MonitorType): Draft {
   switch (type) {
     case 'host':

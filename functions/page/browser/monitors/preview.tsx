@@ -34,8 +34,8 @@ interface Previewed {
 }
 
 /**
- * Shows the alerts that a monitor would have opened in the last day. The server judges it by the evaluator's
- * code.
+ * Shows the alerts that a monitor would have opened in the last day. The server judges it with the
+ * evaluator's code.
  */
 export function Preview(props: PreviewProps) {
   const { api, monitor, id } = props;

@@ -6,7 +6,7 @@ import { type Count, sampleRate, withCount } from './sample-rate';
 interface Observation {
   /** Unix time in seconds. */
   readonly timeS: number;
-  /** Numbers of samples and of reads per second, over the last minutes; null until they are known. */
+  /** Samples and reads per second, over the last minutes; null until they are known. */
   readonly samples: number | null;
   readonly reads: number | null;
   /** Lag of the slowest reader of the stream, in seconds. */

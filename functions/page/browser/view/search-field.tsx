@@ -4,7 +4,7 @@ export interface SearchFieldProps {
   readonly onInput: (value: string) => void;
 }
 
-/** A search field whose label stands in it while it is empty. */
+/** A search field that shows its label inside while it is empty. */
 export function SearchField({ label, value, onInput }: SearchFieldProps) {
   return (
     <input
