@@ -73,7 +73,7 @@ export class HotTier extends Construct implements Monitored {
       userId,
       userName: userId,
       authenticationMode: { Type: 'iam' },
-      // The client sends INFO before it trusts a node; the command is in the dangerous category.
+      // `-@dangerous` also forbids INFO, which the client sends before it uses a node; so allow it again.
       accessString: 'on ~* +@all -@dangerous -@admin +info',
     });
     pinLogicalId(user, 'HotTierUser');
