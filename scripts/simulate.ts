@@ -118,7 +118,7 @@ function parseSample(text: string): number {
   return sample;
 }
 
-/** @throws {Problem} when options do not go together */
+/** @throws {Problem} if an option is given that is not allowed with --load, or not without it */
 function requireFits(options: readonly Option[], isGiven: (name: string) => boolean, isBill: boolean): void {
   const others = isBill ? NOT_OF_BILL : OF_BILL;
   const wrong = options.find(

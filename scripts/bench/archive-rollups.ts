@@ -9,7 +9,7 @@ import { groupsBySpan, withVersions, writeObject } from './data/archive-objects'
 
 /** Number of days with samples. They are all in one month, so each length of grains has one rollup object. */
 const DAYS = 26;
-/** A host has the values that the previous host had this many minutes before. */
+/** Offset in time between the values of a host and the next one, in minutes. */
 const PHASE_MINUTES = 97;
 
 /** Measures the bytes of rollups as a share of the bytes of the archive that they are made from. */

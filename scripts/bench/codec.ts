@@ -62,7 +62,7 @@ export const codec = bench({
   },
 });
 
-/** Groups series into blocks. Series with the same timestamps form one group. */
+/** Builds one block if all series have the same timestamps; otherwise one for each series. */
 function groupsOf(series: SeriesData[]): Block[] {
   const first = JSON.stringify(series[0]?.timestamps);
   const isGroup = series.every(({ timestamps }) => JSON.stringify(timestamps) === first);

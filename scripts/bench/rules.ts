@@ -119,7 +119,7 @@ class Run {
       for (;;) {
         const report = await functions.invoke<RunReport>('evaluator', { atMs: tickMs });
         if (report.began) return report;
-        // Wait for the end of a run that was given up.
+        // An earlier run that was given up is still in progress. Wait for its end.
         await sleep(100);
       }
     };
@@ -171,7 +171,7 @@ class Run {
   }
 }
 
-/** Returns line protocol of some hosts at a time. */
+/** Returns the hosts' samples at one time, as line protocol. */
 function samplesOf(hosts: number, timeS: number): string {
   return Array.from({ length: hosts }, (_, host) => {
     const fields = Array.from(

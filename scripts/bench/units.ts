@@ -168,7 +168,7 @@ class Run {
       const { streamBytes } = this.bench.stack.host.progress;
       const requests = await this.postMinutes(from, to, samplesPerRequest);
       posts.push({
-        // The last request of a minute has the remainder.
+        // Report the average: the last request of a minute may be smaller.
         samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
         requests,
         streamBytes: this.bench.stack.host.progress.streamBytes - streamBytes,

@@ -70,7 +70,7 @@ export class Freedoms {
     return this.draws(name, share);
   }
 
-  /** Returns a random time below the freedom's maximum in ms; 0 if it is not used now. */
+  /** Returns a random time up to the freedom's maximum, in ms; 0 if the freedom is not used now. */
   delayMs(name: 'slow' | 'stale read' | 'timer late' | 'instance frozen'): number {
     return this.takes(name) ? this.random.integer(1, this.of(name).mostMs!) : 0;
   }

@@ -35,7 +35,7 @@ export async function withCommandKey<T>(
     progress('interrupted; revoking the key of this command');
     await revoke();
   };
-  // The signal may arrive before the response that has the key.
+  // The signal may arrive before the key has been created. Then `stop` waits for the key, and revokes it.
   return interruptible(stop, async () => {
     try {
       return await work((await creating).key);

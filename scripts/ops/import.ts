@@ -41,7 +41,7 @@ export interface ImportTotals {
   readonly to: string | undefined;
   /** Number of rejected samples by reason, each with the first example. */
   readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
-  /** Rows skipped because an earlier run had sent them. */
+  /** Number of rows skipped because an earlier run had sent them. */
   readonly resumedAtRow: number;
   readonly isDryRun: boolean;
 }

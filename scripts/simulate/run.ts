@@ -38,7 +38,7 @@ export interface SimulationResult {
   readonly seed: number;
   readonly days: number;
   readonly acknowledged: number;
-  /** Samples that another reader of Parquet found in the archive, compared at the end. */
+  /** Number of samples that an independent Parquet reader found in the archive, compared at the end. */
   readonly parquetSamples: number;
   /** Descriptions of errors. The simulation ends on the day of the first one. */
   readonly flaws: readonly string[];
@@ -108,7 +108,7 @@ class Run {
   readonly acts = new Map<string, number>();
   /** CPU time of all days, without the start and the last comparison. */
   cpuSeconds = 0;
-  /** Samples of Parquet objects that were compared at the end. */
+  /** Number of samples in Parquet objects that were compared at the end. */
   parquetSamples = 0;
   /** Number of the current day, from 1. */
   day = 0;

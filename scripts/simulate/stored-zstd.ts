@@ -13,7 +13,7 @@ export const storedZstd = {
 };
 
 const MAGIC = 0xfd2fb528;
-/** Descriptor of a frame in a single segment, whose size has 4 bytes. */
+/** Frame header descriptor: a single segment, with a content size of 4 bytes. */
 const SIZE_OF_4_BYTES = 0b1010_0000;
 const [HEADER_BYTES, BLOCK_HEADER_BYTES, MOST_BLOCK_BYTES] = [9, 3, 128 * 1024];
 

@@ -14,8 +14,8 @@ export interface RuleCheck {
 const TENANT = 'ruled';
 const TICK_MS = 30_000;
 /**
- * The local stage's `ruleQueryOffset`, in ms: a tick reads the samples of a time that is earlier by this, and its own
- * samples have that time.
+ * The local stage's `ruleQueryOffset`, in ms: a tick evaluates its rules at the time of the tick minus this
+ * offset, and their results have that time.
  */
 const OFFSET_MS = 5_000;
 const SOURCES = ['a', 'b', 'c'];

@@ -254,7 +254,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
   }
 }
 
-/** Returns a function that tells whether the time to calm down, which begins now, has not passed. */
+/** Returns a function that returns true while the time to calm down, which starts now, has not passed. */
 function calmingDown(): () => boolean {
   const deadline = Date.now() + CALM_DOWN_MS;
   return () => Date.now() < deadline;
