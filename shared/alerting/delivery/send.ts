@@ -2,18 +2,20 @@ import type { Id } from '../../model/id';
 import { mapLimited } from '../../platform/concurrency';
 import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
-import { MAX_TICK_AHEAD_MS } from '../tasks/due-ticks';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
-import {
-  type BaseEvent,
-  type EventBatch,
-  isChange,
-  isEventBatch,
-  type NotificationBatch,
-} from '../tasks/notification';
+import { type BaseEvent, type EventBatch, isEventBatch, type NotificationBatch } from '../tasks/notification';
 import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
 import type { TopicMessage } from './message-text';
+import {
+  type Attempt,
+  isLater,
+  isRepeated,
+  MAX_ATTEMPTS,
+  type NextStep,
+  stepAfter,
+  stepBefore,
+} from './next-step';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, receiverSlackBody, receiverWebhookBody, topicMessages } from './receiver-bodies';
 import {
@@ -86,29 +88,11 @@ export interface SendReport {
 
 /** Number of tenants served in parallel, so that a tenant whose receivers hang does not delay the others. */
 const PARALLEL = 32;
-/** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
-const MAX_WAITING = 1_000;
-/**
- * Time before its expiry at which a batch becomes a dead letter, in ms. A batch that has not been attempted
- * by then (after an outage of the evaluator) first gets one attempt, unless an earlier batch of its queue has
- * just failed.
- */
-const BEFORE_EXPIRY_MS = 3_600_000;
 /**
  * Age of a batch of events after which its channels no longer wait for the list of alerts, in ms. It is
  * better that the list lacks an alert than that nobody is notified of it.
  */
 const MAX_LIST_WAIT_MS = 600_000;
-/** Number of attempts after which a batch becomes a dead letter. */
-export const MAX_ATTEMPTS = 36;
-/** Reason recorded for a batch that was given up although no receiver refused it. */
-const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
-const FIRST_WAIT_MS = 30_000;
-/**
- * Maximum wait between two attempts, in ms. New alerts wait behind a batch that failed. Once its receiver
- * works again, they wait for at most this time.
- */
-const LONGEST_WAIT_MS = 600_000;
 /**
  * Minimum time between two reports of an alert to an Alertmanager, ms. Like Prometheus, the evaluator reports
  * alerts again about once a minute. Without this limit, a run that evaluates rule groups every half minute
@@ -116,15 +100,6 @@ const LONGEST_WAIT_MS = 600_000;
  * may send slightly less than a minute apart.
  */
 const RESEND_MS = 55_000;
-
-/**
- * Returns how long a batch waits after a failed attempt, in ms.
- *
- * @param attempts number of failed attempts so far
- */
-export function waitMs(attempts: number): number {
-  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1));
-}
 
 /**
  * Sends alerts to the receivers of the given tenants, and of tenants with waiting batches. Alertmanagers get
@@ -152,7 +127,12 @@ export async function sendAll<Event extends BaseEvent>(
       const receivers = await dependencies.receivers.get(tenant.id);
       await reportToAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
-      await empty(dependencies, tenant, receivers, items, report, hasTime);
+      const changeReceivers = changeReceiversOf(receivers);
+      const delivery = { ...dependencies, tenant, changeReceivers, waiting: new Set<string>(), report };
+      for (const [i, item] of items.entries()) {
+        if (!hasTime()) return;
+        await sendBatch(delivery, item, items.length - 1 - i);
+      }
     } catch (error) {
       onFailure(error);
     }
@@ -161,14 +141,6 @@ export async function sendAll<Event extends BaseEvent>(
   // Also count batches that were not attempted, since there may have been no time for them.
   const oldest = outbox.find((item) => !settled.has(item.key) && !isRepeated(item));
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
-}
-
-/**
- * Returns whether a batch has only repeated notifications. Returns false if any notification is damaged,
- * because it may be a change.
- */
-function isRepeated({ batch, damaged = 0 }: OutboxItem): boolean {
-  return damaged === 0 && !isEventBatch(batch) && !batch.notifications.some(isChange);
 }
 
 /** Counts of what was sent so far. */
@@ -231,115 +203,107 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
   return new DeliveryError('internal error', false, { cause: error });
 }
 
+/** The delivery of one tenant's batches in a run. */
+interface TenantDelivery<Event extends BaseEvent = BaseEvent> extends SendDependencies<Event> {
+  readonly tenant: Pick<Tenant, 'id' | 'name'>;
+  readonly changeReceivers: readonly ChangeReceiver[];
+  /** Queues whose batches wait for an earlier batch. */
+  readonly waiting: Set<string>;
+  readonly report: Report;
+}
+
 /**
- * Sends a tenant's batches to their destinations. Each destination gets the batches in order, so it is notified of an
- * alert's start before its end. A failing destination does not delay the others.
+ * Sends a batch to its destinations. It is called for a tenant's batches in order, so each destination is notified of
+ * an alert's start before its end. A failing destination does not delay the others.
+ *
+ * @param newer number of the tenant's batches behind this one
  */
-async function empty<Event extends BaseEvent>(
-  dependencies: SendDependencies<Event>,
-  tenant: Pick<Tenant, 'id' | 'name'>,
-  receivers: Receivers,
-  items: readonly OutboxItem<Event>[],
-  report: Report,
-  hasTime: () => boolean,
+async function sendBatch<Event extends BaseEvent>(
+  delivery: TenantDelivery<Event>,
+  item: OutboxItem<Event>,
+  newer: number,
 ): Promise<void> {
-  const { store, now } = dependencies;
-  const changeReceivers = changeReceiversOf(receivers);
-  const waiting = new Set<string>();
-  for (const [i, item] of items.entries()) {
-    if (!hasTime()) return;
-    const { batch, attempts, dueMs, expiresMs, damaged = 0 } = item;
-    const ageMs = now() - batch.tickMs;
-    const isSurplus = i < items.length - MAX_WAITING;
-    const isEnding = now() > expiresMs - BEFORE_EXPIRY_MS;
-    // Never send an expired batch. The table may already have removed later batches that have expired, too,
-    // so this batch could announce an alert whose end is never announced.
-    const isExpired = now() > expiresMs;
-    if (isSurplus || isExpired || (isEnding && attempts > 0)) {
-      const reason = isSurplus ? `more than ${MAX_WAITING} batches of notifications waited` : WAITED;
-      await giveUp(store, { ...item, refused: [...item.refused, reason] }, report);
+  const { now } = delivery;
+  const beganMs = now();
+  const isStopped = isStoppedAt(delivery, item, beganMs);
+  const before = stepBefore(item, { newer, isStopped, nowMs: beganMs });
+  if (before.step !== 'attempt') return takeStep(before, delivery, item);
+  const attempt = await attemptDelivery(delivery, item, beganMs);
+  return takeStep(stepAfter(item, attempt, { beganMs, nowMs: now() }), delivery, item);
+}
+
+/** Returns whether none of a batch's remaining destinations may be attempted yet. See {@link Destination.queue}. */
+function isStoppedAt(
+  { waiting }: Pick<TenantDelivery, 'waiting'>,
+  { batch }: OutboxItem,
+  nowMs: number,
+): boolean {
+  if (!isEventBatch(batch)) return false;
+  const { monitorId, tickMs } = batch;
+  return (
+    waiting.has(unknownDestinations(monitorId)) ||
+    (waiting.has(monitorId) && nowMs - tickMs < MAX_LIST_WAIT_MS)
+  );
+}
+
+async function attemptDelivery<Event extends BaseEvent>(
+  delivery: TenantDelivery<Event>,
+  item: OutboxItem<Event>,
+  beganMs: number,
+): Promise<Attempt> {
+  const { waiting, report, now } = delivery;
+  const { batch, damaged = 0 } = item;
+  const destinations = await destinationsOf(delivery, item);
+  const taken = new Set(item.taken);
+  const refused = new Set(item.refused);
+  // Record a refusal, so that the batch becomes a dead letter once its other notifications are sent. The
+  // dead letter keeps the damaged bytes.
+  if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
+  const failures = new Map<string, string>();
+  for (const destination of destinations) {
+    if (isStoppedAt(delivery, item, beganMs)) break;
+    const { id, queue } = destination;
+    if (taken.has(id)) continue;
+    if (!isRepeated(item) && (waiting.has(queue) || isLater(item, now()))) {
+      waiting.add(queue);
       continue;
     }
-    const isStopped = () =>
-      isEventBatch(batch) &&
-      (waiting.has(unknownDestinations(batch.monitorId)) ||
-        (waiting.has(batch.monitorId) && ageMs < MAX_LIST_WAIT_MS));
-    if (isStopped() && !isEnding) continue;
-    const isRepeat = isRepeated(item);
-    const destinations = await destinationsOf(dependencies, tenant, item, changeReceivers);
-    const taken = new Set(item.taken);
-    const refused = new Set(item.refused);
-    // Record a refusal, so that the batch becomes a dead letter once its other notifications are sent. The
-    // dead letter keeps the damaged bytes.
-    if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
-    const failures = new Map<string, string>();
-    for (const destination of destinations) {
-      if (isStopped()) break;
-      const { id, queue } = destination;
-      if (taken.has(id)) continue;
-      if (!isRepeat && (waiting.has(queue) || isLater(dueMs, now()))) {
-        waiting.add(queue);
-        continue;
-      }
-      const failure = await deliver(destination, batch.tenant, report);
-      if (failure === undefined || failure.isFinal) taken.add(id);
-      if (failure?.isFinal) refused.add(failure.message);
-      else if (failure !== undefined) {
-        failures.set(id, failure.message);
-        waiting.add(queue);
-      }
+    const failure = await deliver(destination, batch.tenant, report);
+    if (failure === undefined || failure.isFinal) taken.add(id);
+    if (failure?.isFinal) refused.add(failure.message);
+    else if (failure !== undefined) {
+      failures.set(id, failure.message);
+      waiting.add(queue);
     }
-    const isTaken = destinations.every(({ id }) => taken.has(id));
-    const hasFailed = failures.size > 0;
-    const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
-    if (isRepeat || isTaken) {
-      report.settled.add(item.key);
-      report.dropped += damaged;
-      if (damaged > 0)
-        log.error('damaged notifications were not sent', { tenant: batch.tenant, key: item.key, damaged });
-    }
-    if (isRepeat || (isTaken && refused.size === 0)) await store.sent(item.key);
-    else if (isTaken) await store.giveUp(tried);
-    else if (hasFailed && attempts + 1 >= MAX_ATTEMPTS) {
-      await giveUp(store, { ...tried, refused: [...refused, ...failures.values()] }, report);
-      if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, [...failures.keys()]);
-    } else if (isEnding) {
-      const reasons = hasFailed ? failures.values() : [WAITED];
-      const ended = { ...tried, attempts: hasFailed ? tried.attempts : attempts };
-      await giveUp(store, { ...ended, refused: [...refused, ...reasons] }, report);
-    } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
-    else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
   }
+  return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), refused, failures };
 }
 
-/**
- * Returns whether an attempt is due later. A time far beyond the maximum wait was set by an evaluator whose clock was
- * wrong.
- */
-function isLater(dueMs: number, nowMs: number): boolean {
-  return dueMs > nowMs && dueMs - nowMs <= LONGEST_WAIT_MS + MAX_TICK_AHEAD_MS;
-}
-
-/** Moves a batch to the dead letters. */
-async function giveUp(
-  store: Pick<EvaluatorStore, 'giveUp'>,
-  item: OutboxItem,
-  report: Report,
+/** Takes a step with a batch: stores it, and counts it in the report. */
+async function takeStep(
+  next: NextStep,
+  { store, gaveUp, tenant, report }: Pick<TenantDelivery, 'store' | 'gaveUp' | 'tenant' | 'report'>,
+  { key, batch, damaged = 0 }: OutboxItem,
 ): Promise<void> {
-  const { batch, key, damaged = 0 } = item;
-  const entries = isEventBatch(batch) ? batch.events : batch.notifications;
-  // A batch that cannot be read counts as one notification.
-  const notifications = Math.max(1, entries.length + damaged);
-  report.dropped += notifications;
+  if (next.step === 'wait' || next.step === 'attempt') return;
+  if (next.step === 'putOff') return store.putOff(next.item);
   report.settled.add(key);
-  log.error('notifications were given up', {
-    tenant: batch.tenant,
-    key,
-    notifications,
-    attempts: item.attempts,
-    reason: item.refused.at(-1),
-  });
-  await store.giveUp(item);
+  if (next.step === 'giveUp') {
+    const entries = isEventBatch(batch) ? batch.events : batch.notifications;
+    // A batch that cannot be read counts as one notification.
+    const notifications = Math.max(1, entries.length + damaged);
+    report.dropped += notifications;
+    const { attempts, refused } = next.item;
+    const reason = refused.at(-1);
+    log.error('notifications were given up', { tenant: batch.tenant, key, notifications, attempts, reason });
+  } else if (damaged > 0) {
+    report.dropped += damaged;
+    log.error('damaged notifications were not sent', { tenant: batch.tenant, key, damaged });
+  }
+  if (next.step === 'sent') return store.sent(key);
+  await store.giveUp(next.item);
+  if (next.step === 'giveUp' && next.failing.length > 0 && isEventBatch(batch))
+    await gaveUp(tenant.id, next.failing);
 }
 
 /**
@@ -347,16 +311,14 @@ async function giveUp(
  * delivery fails.
  */
 async function destinationsOf<Event extends BaseEvent>(
-  dependencies: SendDependencies<Event>,
-  tenant: Pick<Tenant, 'id' | 'name'>,
+  delivery: TenantDelivery<Event>,
   { key, batch, unreadable }: OutboxItem<Event>,
-  changeReceivers: readonly ChangeReceiver[],
 ): Promise<readonly Destination[]> {
   try {
     if (unreadable !== undefined) throw unreadable;
     return isEventBatch(batch)
-      ? await dependencies.eventDestinations(tenant, batch)
-      : changeReceivers.map((receiver) => destinationOf(dependencies, receiver, batch));
+      ? await delivery.eventDestinations(delivery.tenant, batch)
+      : delivery.changeReceivers.map((receiver) => destinationOf(delivery, receiver, batch));
   } catch (error) {
     const deliver = () => Promise.reject(error);
     const queue = isEventBatch(batch) ? unknownDestinations(batch.monitorId) : key;

@@ -83,7 +83,7 @@ export interface StoredReport extends Omit<RunReport, 'began'> {
   readonly atMs: number;
 }
 
-/** Time after which an item of the outbox expires, in s. An hour earlier, it becomes a dead letter (send.ts). */
+/** Time after which an item of the outbox expires, in s. An hour earlier, it becomes a dead letter (next-step.ts). */
 const OUTBOX_SECONDS = 86_400;
 /** Time that a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;

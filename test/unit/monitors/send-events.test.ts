@@ -1,5 +1,6 @@
+import { MAX_ATTEMPTS, waitMs } from '../../../shared/alerting/delivery/next-step';
 import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
-import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/delivery/send';
+import { type SendDependencies, sendAll } from '../../../shared/alerting/delivery/send';
 import type { OutboxItem } from '../../../shared/alerting/tasks/evaluator-store';
 import type { AlertBatch, AlertEvent } from '../../../shared/monitors/alert-event';
 import { type DestinationStores, destinationsOf } from '../../../shared/monitors/destinations';

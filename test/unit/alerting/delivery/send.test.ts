@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TopicMessage } from '../../../../shared/alerting/delivery/message-text';
+import { MAX_ATTEMPTS, waitMs } from '../../../../shared/alerting/delivery/next-step';
 import { DeliveryError, type OutsideRequest } from '../../../../shared/alerting/delivery/post-outside';
 import {
   alertmanagerBodies,
@@ -7,13 +8,7 @@ import {
   topicMessages,
 } from '../../../../shared/alerting/delivery/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../../shared/alerting/delivery/receivers';
-import {
-  MAX_ATTEMPTS,
-  type SendDependencies,
-  type SendReport,
-  sendAll,
-  waitMs,
-} from '../../../../shared/alerting/delivery/send';
+import { type SendDependencies, type SendReport, sendAll } from '../../../../shared/alerting/delivery/send';
 import type { Alert } from '../../../../shared/alerting/rules/alert-state';
 import type { OutboxItem } from '../../../../shared/alerting/tasks/evaluator-store';
 import type { NotificationBatch } from '../../../../shared/alerting/tasks/notification';

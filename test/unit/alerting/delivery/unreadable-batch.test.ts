@@ -1,12 +1,8 @@
 import { DynamoDBClient, type PutItemCommandInput, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { MAX_ATTEMPTS, waitMs } from '../../../../shared/alerting/delivery/next-step';
 import type { OutsideRequest } from '../../../../shared/alerting/delivery/post-outside';
 import { NO_RECEIVERS } from '../../../../shared/alerting/delivery/receivers';
-import {
-  MAX_ATTEMPTS,
-  type SendDependencies,
-  sendAll,
-  waitMs,
-} from '../../../../shared/alerting/delivery/send';
+import { type SendDependencies, sendAll } from '../../../../shared/alerting/delivery/send';
 import { EvaluatorStore } from '../../../../shared/alerting/tasks/evaluator-store';
 import type { NotificationBatch } from '../../../../shared/alerting/tasks/notification';
 import { decodeJson, encodeJson } from '../../../../shared/alerting/tasks/task-states';
