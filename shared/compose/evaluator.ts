@@ -16,7 +16,7 @@ import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
 import { tenantIdOf } from '../model/placement';
-import type { AlertEvent } from '../monitors/alert-event';
+import type { AlertBatch } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
 import { type DestinationStores, destinationsOf } from '../monitors/destinations';
@@ -54,7 +54,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     maxAgeMs: stage.maxSampleAge,
     now: Date.now,
   };
-  const store = new EvaluatorStore<AlertEvent>(table);
+  const store = new EvaluatorStore(table);
   const usage = new UsageTable(table);
   const canary = tenantIdOf(CANARY_TENANT);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
@@ -69,7 +69,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     ...(stage.mailTopic !== '' && { mail: (message) => publish(stage.mailTopic, message) }),
     externalUrl,
   };
-  const sending: SendDependencies<AlertEvent> = {
+  const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
     ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     store,
@@ -78,7 +78,8 @@ export function evaluatorDependencies(): TaskRunDependencies {
     externalUrl,
     now: Date.now,
     reported: new Map(),
-    eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch),
+    // Monitors and checks write all batches of events.
+    eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch as AlertBatch),
     gaveUp: (tenantId, ids) => suspendChannels(channels, tenantId, ids, Date.now()),
   };
   const tenants = new Tenants(table);

@@ -18,7 +18,9 @@ export interface AlertEvent extends AlertTransition {
   readonly subject: AlertSubject;
 }
 
-export type AlertBatch = EventBatch<AlertEvent>;
+export interface AlertBatch extends EventBatch {
+  readonly events: readonly AlertEvent[];
+}
 
 /**
  * Returns whether channels are notified of a monitor's alert.

@@ -4,11 +4,12 @@ import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { sendAll } from '../../shared/alerting/delivery/send';
 import { runTasks, type TaskRunDependencies } from '../../shared/alerting/run-tasks';
 import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
+import type { EventBatch } from '../../shared/alerting/tasks/notification';
 import { TaskIndex } from '../../shared/alerting/tasks/task-index';
 import { TaskStates } from '../../shared/alerting/tasks/task-states';
 import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
-import type { AlertBatch, AlertEvent } from '../../shared/monitors/alert-event';
+import type { AlertBatch } from '../../shared/monitors/alert-event';
 import type { AlertRecord } from '../../shared/monitors/alert-record';
 import { AlertStore } from '../../shared/monitors/alert-store';
 import type { Channel } from '../../shared/monitors/channel';
@@ -69,7 +70,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
   test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
-    const store = new EvaluatorStore<AlertEvent>(table, now);
+    const store = new EvaluatorStore(table, now);
     const index = new TaskIndex(table, now);
     const alerts = new AlertStore(table, DAY_MS);
     const checks = new CheckStore(table, store, now);
@@ -145,17 +146,17 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       store: {
         outbox: () => store.outbox(),
         sent: faulty((key: string) => store.sent(key)),
-        putOff: faulty((...args: Parameters<EvaluatorStore<AlertEvent>['putOff']>) => store.putOff(...args)),
-        giveUp: (...args: Parameters<EvaluatorStore<AlertEvent>['giveUp']>) => store.giveUp(...args),
+        putOff: faulty((...args: Parameters<EvaluatorStore['putOff']>) => store.putOff(...args)),
+        giveUp: (...args: Parameters<EvaluatorStore['giveUp']>) => store.giveUp(...args),
       },
-      eventDestinations: (owner: Pick<Tenant, 'id' | 'name'>, batch: AlertBatch) =>
-        destinationsOf(destinations, owner, batch),
+      eventDestinations: (owner: Pick<Tenant, 'id' | 'name'>, batch: EventBatch) =>
+        destinationsOf(destinations, owner, batch as AlertBatch),
       gaveUp: async () => {},
     };
     const evaluator: TaskRunDependencies = {
       index,
       store: {
-        commit: faulty((...args: Parameters<EvaluatorStore<AlertEvent>['commit']>) => store.commit(...args)),
+        commit: faulty((...args: Parameters<EvaluatorStore['commit']>) => store.commit(...args)),
         beginRun: (...args) => store.beginRun(...args),
         endRun: (...args) => store.endRun(...args),
         putReport: (...args) => store.putReport(...args),

@@ -3,7 +3,7 @@ import { mapLimited } from '../../platform/concurrency';
 import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
-import { type BaseEvent, type EventBatch, isEventBatch, type NotificationBatch } from '../tasks/notification';
+import { type EventBatch, isEventBatch, type NotificationBatch } from '../tasks/notification';
 import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
 import type { TopicMessage } from './message-text';
@@ -63,13 +63,12 @@ interface RuleDelivery {
   readonly reported: Map<Id, Map<string, number>>;
 }
 
-/** @template Event the events of monitors and checks, which this folder only passes on */
-export interface SendDependencies<Event extends BaseEvent = BaseEvent> extends RuleDelivery {
-  readonly store: Pick<EvaluatorStore<Event>, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
+export interface SendDependencies extends RuleDelivery {
+  readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   /** Returns the destinations of a batch of monitor and check alerts. */
   readonly eventDestinations: (
     tenant: Pick<Tenant, 'id' | 'name'>,
-    batch: EventBatch<Event>,
+    batch: EventBatch,
   ) => Promise<readonly Destination[]>;
   /** Called when a batch of events has failed {@link MAX_ATTEMPTS} times, with the ids of the failing destinations. */
   readonly gaveUp: (tenantId: Id, ids: readonly string[]) => Promise<void>;
@@ -106,8 +105,8 @@ const RESEND_MS = 55_000;
  * all firing alerts once a minute, which also serves as the retry. The other receivers get the changes from the outbox
  * at least once, in order for each rule group.
  */
-export async function sendAll<Event extends BaseEvent>(
-  dependencies: SendDependencies<Event>,
+export async function sendAll(
+  dependencies: SendDependencies,
   tenants: readonly Pick<Tenant, 'id' | 'name'>[],
   hasTime: () => boolean,
 ): Promise<SendReport> {
@@ -204,7 +203,7 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
 }
 
 /** The delivery of one tenant's batches in a run. */
-interface TenantDelivery<Event extends BaseEvent = BaseEvent> extends SendDependencies<Event> {
+interface TenantDelivery extends SendDependencies {
   readonly tenant: Pick<Tenant, 'id' | 'name'>;
   readonly changeReceivers: readonly ChangeReceiver[];
   /** Queues whose batches wait for an earlier batch. */
@@ -218,11 +217,7 @@ interface TenantDelivery<Event extends BaseEvent = BaseEvent> extends SendDepend
  *
  * @param newer number of the tenant's batches behind this one
  */
-async function sendBatch<Event extends BaseEvent>(
-  delivery: TenantDelivery<Event>,
-  item: OutboxItem<Event>,
-  newer: number,
-): Promise<void> {
+async function sendBatch(delivery: TenantDelivery, item: OutboxItem, newer: number): Promise<void> {
   const { now } = delivery;
   const beganMs = now();
   const isStopped = isStoppedAt(delivery, item, beganMs);
@@ -246,9 +241,9 @@ function isStoppedAt(
   );
 }
 
-async function attemptDelivery<Event extends BaseEvent>(
-  delivery: TenantDelivery<Event>,
-  item: OutboxItem<Event>,
+async function attemptDelivery(
+  delivery: TenantDelivery,
+  item: OutboxItem,
   beganMs: number,
 ): Promise<Attempt> {
   const { waiting, report, now } = delivery;
@@ -282,7 +277,7 @@ async function attemptDelivery<Event extends BaseEvent>(
 /** Takes a step with a batch: stores it, and counts it in the report. */
 async function takeStep(
   next: NextStep,
-  { store, gaveUp, tenant, report }: Pick<TenantDelivery, 'store' | 'gaveUp' | 'tenant' | 'report'>,
+  { store, gaveUp, tenant, report }: TenantDelivery,
   { key, batch, damaged = 0 }: OutboxItem,
 ): Promise<void> {
   if (next.step === 'wait' || next.step === 'attempt') return;
@@ -310,9 +305,9 @@ async function takeStep(
  * Returns the destinations of a batch. If they cannot be determined, returns one destination in their place, whose
  * delivery fails.
  */
-async function destinationsOf<Event extends BaseEvent>(
-  delivery: TenantDelivery<Event>,
-  { key, batch, unreadable }: OutboxItem<Event>,
+async function destinationsOf(
+  delivery: TenantDelivery,
+  { key, batch, unreadable }: OutboxItem,
 ): Promise<readonly Destination[]> {
   try {
     if (unreadable !== undefined) throw unreadable;

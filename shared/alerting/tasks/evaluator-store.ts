@@ -22,13 +22,7 @@ import {
 import { MAX_TICK_AHEAD_MS } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
-import {
-  type BaseEvent,
-  type EventBatch,
-  isEventBatch,
-  type Notification,
-  type NotificationBatch,
-} from './notification';
+import { type EventBatch, isEventBatch, type Notification, type NotificationBatch } from './notification';
 import { decodeJson } from './task-states';
 
 /** A completed tick of a task, ready to be committed. */
@@ -61,10 +55,10 @@ export interface Delivery {
   readonly refused: readonly string[];
 }
 
-export interface OutboxItem<Event extends BaseEvent = BaseEvent> extends Delivery {
+export interface OutboxItem extends Delivery {
   readonly key: string;
   readonly tenantId: Id;
-  readonly batch: NotificationBatch | EventBatch<Event>;
+  readonly batch: NotificationBatch | EventBatch;
   /**
    * Why the stored batch cannot be read, for example because it has another release's format. `batch` then
    * has no events.
@@ -113,7 +107,7 @@ export function batchSize(notifications: number, kinds: number): number {
  *     pk evaluator            sk quiet                     json: QuietPeriod
  *     pk evaluator            sk report                    json: StoredReport
  */
-export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
+export class EvaluatorStore {
   constructor(
     private readonly table: Table,
     private readonly now: () => number = Date.now,
@@ -206,12 +200,12 @@ export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
   }
 
   /** Returns the waiting batches, oldest tick first. */
-  async outbox(): Promise<OutboxItem<Event>[]> {
-    return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem<Event>(item));
+  async outbox(): Promise<OutboxItem[]> {
+    return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem(item));
   }
 
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
-  async putOff(item: OutboxItem<Event>): Promise<void> {
+  async putOff(item: OutboxItem): Promise<void> {
     await putItem(this.table, { ...item.stored, ...deliveryOf(item) });
   }
 
@@ -232,10 +226,10 @@ export class EvaluatorStore<Event extends BaseEvent = BaseEvent> {
    *
    * @param limit maximum number of dead letters returned
    */
-  async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem<Event>[]> {
+  async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
     const options = { ScanIndexForward: false, Limit: limit };
     const items = queryAll(this.table, { pk: metaKeys.undeliveredOf(tenantId) }, options);
-    const found: OutboxItem<Event>[] = [];
+    const found: OutboxItem[] = [];
     for await (const item of items) {
       found.push(outboxItem(item));
       if (found.length === limit) break;
@@ -285,7 +279,7 @@ function deliveryOf({ attempts, dueMs, taken, refused }: OutboxItem): Item {
 
 const UNTRIED: Delivery = { attempts: 0, dueMs: 0, taken: [], refused: [] };
 
-function outboxItem<Event extends BaseEvent>(item: Item): OutboxItem<Event> {
+function outboxItem(item: Item): OutboxItem {
   const { delivery } = item;
   const key = item.sk!.S!;
   return {
@@ -325,12 +319,9 @@ function deliveryIn(text: string | undefined): Delivery {
   }
 }
 
-function batchIn<Event extends BaseEvent>(
-  item: Item,
-  key: string,
-): Pick<OutboxItem<Event>, 'batch' | 'unreadable' | 'damaged'> {
+function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable' | 'damaged'> {
   try {
-    const batch = decodeJson(item.batch!.B!) as OutboxItem<Event>['batch'];
+    const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
     const entries = isEventBatch(batch) ? batch.events : batch.notifications;
     if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
     const damaged = entries.filter((entry) => !isReadable(entry)).length;

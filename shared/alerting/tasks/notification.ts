@@ -58,18 +58,16 @@ export interface BaseEvent {
 }
 
 /** Events of one evaluation of a monitor, or of one report of a check. A batch is one item of the outbox. */
-export interface EventBatch<Event extends BaseEvent = BaseEvent> {
+export interface EventBatch {
   /** The tenant's name. */
   readonly tenant: string;
   /** Time of the evaluation or report, as Unix time in ms. */
   readonly tickMs: number;
   readonly monitorId: string;
-  readonly events: readonly Event[];
+  readonly events: readonly BaseEvent[];
 }
 
-export function isEventBatch<Event extends BaseEvent>(
-  batch: NotificationBatch | EventBatch<Event>,
-): batch is EventBatch<Event> {
+export function isEventBatch(batch: NotificationBatch | EventBatch): batch is EventBatch {
   return 'events' in batch;
 }
 

@@ -38,7 +38,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     stored: {},
     expiresMs: NOW_MS + 86_400_000,
   };
-  const outbox = new Map<string, OutboxItem<AlertEvent>>(
+  const outbox = new Map<string, OutboxItem>(
     batches.map((batch, i) => [String(i), { ...item, key: String(i), batch }]),
   );
   const got: string[] = [];
@@ -59,8 +59,8 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     },
     externalUrl: '',
   };
-  const sending: SendDependencies<AlertEvent> = {
-    eventDestinations: (tenant, batch) => destinationsOf(stores, tenant, batch),
+  const sending: SendDependencies = {
+    eventDestinations: (tenant, batch) => destinationsOf(stores, tenant, batch as AlertBatch),
     gaveUp: async (_, ids) => void gaveUp.push(...ids),
     receivers: { get: async () => NO_RECEIVERS },
     ruleStates: { list: async () => new Map() },
