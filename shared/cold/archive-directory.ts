@@ -41,7 +41,6 @@ export class ArchiveDirectory {
   constructor(
     private readonly table: Table,
     private readonly ttlMs: number,
-    private readonly now: () => number = Date.now,
   ) {}
 
   /** Writes the entries of an object. @param object the object, with all its chunks, ordered by group */
@@ -54,7 +53,7 @@ export class ArchiveDirectory {
       chunks,
     }: { readonly key: string; readonly etag: string; readonly chunks: readonly ListedChunk[] },
   ): Promise<void> {
-    const expiresAt = { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) };
+    const expiresAt = { N: String(Math.ceil((Date.now() + this.ttlMs) / 1000)) };
     const items: Item[] = [];
     for (const [sourceId, own] of Map.groupBy(chunks, ({ chunk }) => sourceIdOfGroup(chunk.group))) {
       if (own.some(({ directory }) => directory === undefined)) continue;

@@ -71,7 +71,6 @@ export class RollupDirectory {
   constructor(
     private readonly table: Table,
     private readonly ttlMs: number,
-    private readonly now: () => number = Date.now,
   ) {}
 
   /**
@@ -198,7 +197,7 @@ export class RollupDirectory {
   }
 
   private expiry(ms: number): { readonly N: string } {
-    return { N: String(Math.ceil((this.now() + ms) / 1000)) };
+    return { N: String(Math.ceil((Date.now() + ms) / 1000)) };
   }
 }
 

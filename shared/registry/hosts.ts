@@ -49,10 +49,7 @@ export class Hosts {
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 
-  constructor(
-    table: Table,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(table: Table) {
     this.hosts = new Documents(table, 'hosts');
     this.retired = new Documents(table, 'retired-hosts');
     this.byIdentifier = new Documents(table, 'custom-identifiers');
@@ -65,7 +62,7 @@ export class Hosts {
         id: randomId(),
         status: 'working',
         roleIds,
-        createdAt: Math.floor(this.now() / 1000),
+        createdAt: Math.floor(Date.now() / 1000),
         retiredAt: null,
       };
       await this.indexIdentifier(tenantId, host.id, spec.customIdentifier);
@@ -140,7 +137,7 @@ export class Hosts {
   async retire(tenantId: Id, hostId: string): Promise<'now' | 'before' | undefined> {
     if (!isGivenId(hostId)) return undefined;
     const host = await this.hosts.change(tenantId, hostId, (found) =>
-      found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
+      found.retiredAt === null ? { ...found, retiredAt: Math.floor(Date.now() / 1000) } : found,
     );
     if (host === undefined) return (await this.retired.get(tenantId, hostId)) && 'before';
     // Copy the host before removing it, because readers look in `hosts` first, then in `retired`.

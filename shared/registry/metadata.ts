@@ -34,10 +34,7 @@ export class MetadataStore {
   private readonly entries: Documents<Metadata>;
   private readonly lists: Documents<readonly string[]>;
 
-  constructor(
-    table: Table,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(table: Table) {
     this.entries = new Documents(table, 'metadata');
     this.lists = new Documents(table, 'metadata');
   }
@@ -63,7 +60,7 @@ export class MetadataStore {
         throw new RefusedError(`namespace: the ${owner.kind} has ${most} namespaces, the most allowed`);
       return [...listed, namespace].sort();
     });
-    const entry: Metadata = { json, modifiedAt: Math.floor(this.now() / 1000) };
+    const entry: Metadata = { json, modifiedAt: Math.floor(Date.now() / 1000) };
     await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
   }
 

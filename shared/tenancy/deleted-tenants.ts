@@ -10,10 +10,7 @@ const MAX_AGE_MS = 30_000;
 export class DeletedTenants {
   private copy: { readonly names: ReadonlySet<string>; readonly readAtMs: number } | undefined;
 
-  constructor(
-    private readonly tenants: Tenants,
-    private readonly now: () => number = Date.now,
-  ) {}
+  constructor(private readonly tenants: Tenants) {}
 
   /**
    * Returns the names of deleted tenants.
@@ -22,8 +19,8 @@ export class DeletedTenants {
    *   nor drop samples
    */
   async names(): Promise<ReadonlySet<string>> {
-    if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
-      const readAtMs = this.now();
+    if (this.copy === undefined || Date.now() - this.copy.readAtMs >= MAX_AGE_MS) {
+      const readAtMs = Date.now();
       const deleted = await this.tenants.listDeleted();
       this.copy = { names: new Set(deleted.map(({ name }) => name)), readAtMs };
     }

@@ -55,7 +55,6 @@ export class TenantMeter {
   constructor(
     private readonly table: UsageTable,
     private readonly settings: RuntimeSettings,
-    private readonly now: () => number = Date.now,
   ) {}
 
   limits(tenant: Tenant): Limits {
@@ -67,13 +66,13 @@ export class TenantMeter {
     addTo(state.counts, counts);
     for (const budget of BUDGET_NAMES) {
       const used = counts[BUDGETS[budget]];
-      if (used !== undefined) state.budgets[budget].use(this.now(), used);
+      if (used !== undefined) state.budgets[budget].use(Date.now(), used);
     }
   }
 
   /** Returns the time until a tenant's budget has room, in ms; 0 if it has room now. */
   waitMs(tenant: Tenant, budget: BudgetName): number {
-    return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
+    return this.state(tenant).budgets[budget].waitMs(Date.now(), this.limits(tenant)[budget]);
   }
 
   /**
@@ -88,7 +87,7 @@ export class TenantMeter {
   async exchange(tenant: Tenant): Promise<void> {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
-    const nowMs = this.now();
+    const nowMs = Date.now();
     // Create the signal only when something is exchanged, which few requests do.
     let signal: AbortSignal | undefined;
     const abort = () => {
@@ -139,7 +138,7 @@ export class TenantMeter {
       state = {
         budgets: { samplesPerMinute: new MinuteBudget(), servicePostsPerMinute: new MinuteBudget() },
         counts: {},
-        day: dayOf(this.now()),
+        day: dayOf(Date.now()),
         countedMs: -Infinity,
         series: 0,
         seriesReadMs: -Infinity,

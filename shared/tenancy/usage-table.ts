@@ -38,10 +38,7 @@ const MINUTES_KEPT_S = 3600;
  *     pk minute#tenant   sk queries#minute              used: ms    running   expiresAt: seconds
  */
 export class UsageTable {
-  constructor(
-    private readonly table: Table,
-    private readonly now: () => number = Date.now,
-  ) {}
+  constructor(private readonly table: Table) {}
 
   async add(tenantId: Id, day: Day, counts: Counts, abortSignal?: AbortSignal): Promise<void> {
     const entries = Object.entries(counts).filter(([, amount]) => amount > 0);
@@ -203,7 +200,7 @@ export class UsageTable {
       ...metaKeys.seriesCount(tenantId),
       active: { N: String(active) },
       stored: { N: String(stored) },
-      countedAt: { N: String(this.now()) },
+      countedAt: { N: String(Date.now()) },
       topNames: { S: JSON.stringify(topNames) },
       topSources: { S: JSON.stringify(topSources) },
     });
@@ -218,7 +215,7 @@ export class UsageTable {
   }
 
   private seconds(aheadMs: number): string {
-    return String(Math.ceil((this.now() + aheadMs) / 1000));
+    return String(Math.ceil((Date.now() + aheadMs) / 1000));
   }
 }
 

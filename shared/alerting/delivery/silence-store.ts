@@ -10,16 +10,13 @@ const KEY = 'all';
 export class SilenceStore {
   private readonly silences: Documents<readonly Silence[]>;
 
-  constructor(
-    table: Table,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(table: Table) {
     this.silences = new Documents(table, 'silences');
   }
 
   /** Returns the silences that have not expired, and those that expired in the last five days. */
   async list(tenantId: Id): Promise<readonly Silence[]> {
-    return shownSilences((await this.silences.get(tenantId, KEY)) ?? [], this.now());
+    return shownSilences((await this.silences.get(tenantId, KEY)) ?? [], Date.now());
   }
 
   /**
@@ -31,7 +28,7 @@ export class SilenceStore {
   async put(tenantId: Id, id: string | undefined, request: SilenceRequest): Promise<string | undefined> {
     let changedId: string | undefined;
     await this.silences.createOrChange(tenantId, KEY, (stored) => {
-      const changed = putSilence(stored ?? [], id, request, randomUUID(), this.now());
+      const changed = putSilence(stored ?? [], id, request, randomUUID(), Date.now());
       changedId = changed?.id;
       return changed?.silences ?? stored;
     });
@@ -46,7 +43,7 @@ export class SilenceStore {
   async expire(tenantId: Id, id: string): Promise<boolean> {
     let isFound = false;
     await this.silences.createOrChange(tenantId, KEY, (stored) => {
-      const changed = expireSilence(stored ?? [], id, this.now());
+      const changed = expireSilence(stored ?? [], id, Date.now());
       isFound = changed !== undefined;
       return changed ?? stored;
     });
