@@ -1,10 +1,12 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { HttpError, MAX_REQUEST_BYTES, rawBytes, replyBytes } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
+import type { Matcher } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
 import { InvalidPatternError } from '../../shared/model/value-pattern';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { count } from '../../shared/platform/function-metrics';
-import type { SampleColumns } from '../../shared/promql/store';
+import type { SampleColumns, SampleStore, SelectedSamples } from '../../shared/promql/store';
 import { compareLabelBytes } from '../../shared/promql/vectors';
 import {
   decodeReadRequest,
@@ -52,7 +54,11 @@ export async function remoteRead(
   });
 }
 
-async function select(...[store, matchers, range]: SelectArguments) {
+async function select(
+  store: SampleStore,
+  matchers: readonly Matcher[],
+  range: TimeRange,
+): Promise<SelectedSamples> {
   try {
     return await store.select(matchers, range);
   } catch (error) {
@@ -60,8 +66,6 @@ async function select(...[store, matchers, range]: SelectArguments) {
     throw error;
   }
 }
-
-type SelectArguments = [ReturnType<typeof samplesOf>, ...Parameters<ReturnType<typeof samplesOf>['select']>];
 
 /**
  * Decodes the request. The body is always a snappy block. The header `Content-Encoding` is ignored, as in

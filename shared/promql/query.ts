@@ -85,7 +85,8 @@ export async function instantQuery(
   options: QueryOptions,
 ): Promise<QueryResult> {
   const expr = parsePromql(text);
-  return evaluate(store, text, expr, { startMs: atMs, endMs: atMs, stepMs: 1 }, options, true);
+  const range = { startMs: atMs, endMs: atMs, stepMs: 1 };
+  return evaluate({ store, text, expr, isInstant: true }, range, options);
 }
 
 /**
@@ -107,7 +108,7 @@ export async function rangeQuery(
       'bad_data',
       `invalid expression type "${type === 'matrix' ? 'range vector' : type}" for range query, must be Scalar or instant Vector`,
     );
-  return evaluate(store, text, expr, range, options, false);
+  return evaluate({ store, text, expr, isInstant: false }, range, options);
 }
 
 /** An expression, and all that its evaluation needs apart from the steps. */
@@ -122,9 +123,7 @@ interface Evaluation {
 }
 
 async function evaluate(
-  store: SampleStore,
-  text: string,
-  expr: Expr,
+  query: Pick<Evaluation, 'store' | 'text' | 'expr' | 'isInstant'>,
   { startMs, endMs, stepMs }: QueryRange,
   {
     lookbackMs = DEFAULT_TIMES.lookbackMs,
@@ -133,25 +132,24 @@ async function evaluate(
     limits,
     isLate,
   }: QueryOptions,
-  isInstant: boolean,
 ): Promise<QueryResult> {
   const steps: Steps = { startMs, stepMs, count: Math.floor((endMs - startMs) / stepMs) + 1 };
   const context: QueryContext = {
     startMs,
     endMs,
-    stepMs: isInstant ? 0 : stepMs,
+    stepMs: query.isInstant ? 0 : stepMs,
     rangeMs: endMs - startMs,
     lookbackMs,
     subqueryStepMs,
     rollups,
   };
-  const evaluation = { store, text, expr, context, limits, isLate, isInstant };
+  const evaluation: Evaluation = { ...query, context, limits, isLate };
   try {
     const parts = await evaluateInParts(
       steps,
       async (part) => {
         const isPart = part.count < steps.count;
-        if (isPart) store.release?.();
+        if (isPart) query.store.release?.();
         const othersMs = (steps.count - part.count) * steps.stepMs;
         const own = { ...evaluation, context: { ...context, othersMs } };
         return evaluatePart(own, part, { isDivisible: part.count > 1, isPart });
@@ -162,7 +160,7 @@ async function evaluate(
     return joinParts(parts);
   } catch (error) {
     if (!(error instanceof IndivisibleError)) throw error;
-    store.release?.();
+    query.store.release?.();
     return evaluatePart(evaluation, steps, {});
   }
 }
@@ -357,7 +355,8 @@ async function fetchAll(
         if (values > limits.maxValues) throw new TooManyValuesError(limits.maxValues);
       };
       const { matchers } = selectors[0]!;
-      const selected = await store.select(matchers, range, grains, why, isDivisible ? admit : undefined);
+      const options = { grains, why, ...(isDivisible && { admit }) };
+      const selected = await store.select(matchers, range, options);
       for (const warning of selected.warnings) warnings.add(warning);
       series += selected.series.length;
       for (const { timestamps } of selected.series) samples += timestamps.length;

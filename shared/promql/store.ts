@@ -52,25 +52,28 @@ export interface RequestedGrains {
   readonly edges: 'exact' | 'widened' | 'steps';
 }
 
+export interface SelectOptions {
+  /**
+   * Lets the store return points instead of samples. Given only if the query allows rollups
+   * ({@link QueryOptions.rollups}).
+   */
+  readonly grains?: RequestedGrains | undefined;
+  /** The reason why `grains` are given or not, for `explain=1`. */
+  readonly why?: string;
+  /**
+   * The store may call it with the number of series that it found, before it reads their samples. If `admit` throws, the
+   * store reads nothing.
+   */
+  readonly admit?: ((series: number) => void) | undefined;
+}
+
 /** Finds the series of an expression's selectors. */
 export interface SampleStore {
   /**
    * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
    * be omitted.
-   *
-   * @param grains lets the store return points instead of samples. Given only if the query allows rollups
-   *   ({@link QueryOptions.rollups})
-   * @param why the reason why `grains` are given or not, for `explain=1`
-   * @param admit the store may call it with the number of series that it found, before it reads their samples. If
-   *   `admit` throws, the store reads nothing
    */
-  select(
-    matchers: readonly Matcher[],
-    range: TimeRange,
-    grains?: RequestedGrains,
-    why?: string,
-    admit?: (series: number) => void,
-  ): Promise<SelectedSamples>;
+  select(matchers: readonly Matcher[], range: TimeRange, options?: SelectOptions): Promise<SelectedSamples>;
 
   /**
    * Tells the store that the caller has freed all samples of earlier selections. The store then counts

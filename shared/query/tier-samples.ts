@@ -1,7 +1,7 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { RequestedGrains, SampleStore, SelectedSamples } from '../promql/store';
+import type { RequestedGrains, SampleStore, SelectedSamples, SelectOptions } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';
@@ -63,37 +63,14 @@ export class TierSamples implements SampleStore {
   async select(
     matchers: readonly Matcher[],
     range: TimeRange,
-    grains?: RequestedGrains,
-    why = '',
-    admit?: (series: number) => void,
+    { grains, why = '', admit }: SelectOptions = {},
   ): Promise<SelectedSamples> {
     try {
-      return await this.selectWithin(matchers, range, grains, why, admit);
-    } finally {
-      this.lastReadMs = performance.now();
-    }
-  }
-
-  private async selectWithin(
-    matchers: readonly Matcher[],
-    range: TimeRange,
-    grains: RequestedGrains | undefined,
-    why: string,
-    admit: ((series: number) => void) | undefined,
-  ): Promise<SelectedSamples> {
-    const readable = clampRange(range, this.nowMs, this.retentionMs);
-    if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
-    try {
-      const { blocks, tiers, missingSinceMs, rolledDays, rounds } = await this.querier.select(
-        matchers,
-        readable,
-        {
-          allowsMissing: true,
-          budget: this.budget,
-          grains,
-          admit,
-        },
-      );
+      const readable = clampRange(range, this.nowMs, this.retentionMs);
+      if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
+      const options = { allowsMissing: true, budget: this.budget, grains, admit };
+      const selected = await this.querier.select(matchers, readable, options);
+      const { blocks, tiers, missingSinceMs, rolledDays, rounds } = selected;
       if (blocks.length > 0) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
         this.readings.push({ matchers, range: readable, grains, why, series, rolledDays, rounds, tiers });
@@ -106,8 +83,9 @@ export class TierSamples implements SampleStore {
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {
-      if (error instanceof SelectLimitError) throw promqlErrorOf(error, this.advice);
-      throw error;
+      throw error instanceof SelectLimitError ? promqlErrorOf(error, this.advice) : error;
+    } finally {
+      this.lastReadMs = performance.now();
     }
   }
 }

@@ -7,8 +7,10 @@ import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS } from '../../shared/model/duration';
 import { labelsKey } from '../../shared/model/labels';
 import { type Layout, layoutOf } from '../../shared/model/layout';
+import type { Matcher } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
-import type { SampleColumns, SampleStore } from '../../shared/promql/store';
+import type { SampleColumns, SampleStore, SelectOptions } from '../../shared/promql/store';
 import { PointJoiner } from '../../shared/query/point-joiner';
 import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 
@@ -27,7 +29,7 @@ export class RolledStore implements SampleStore {
   /** @param isRolled whether the day that starts at a time, ms, has rollups */
   constructor(private readonly isRolled: (dayMs: number) => boolean = () => true) {}
 
-  async select(...[matchers, range, grains]: Parameters<SampleStore['select']>) {
+  async select(matchers: readonly Matcher[], range: TimeRange, { grains }: SelectOptions = {}) {
     this.reads.push(grains === undefined ? range : { ...range, ...grains });
     if (grains === undefined) return this.memory.select(matchers, range);
     const ranges = daysOf(range).filter(({ fromMs }) => this.isRolled(dayOf(fromMs)));

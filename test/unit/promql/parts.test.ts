@@ -11,7 +11,7 @@ import {
   type QueryResult,
   rangeQuery,
 } from '../../../shared/promql/query';
-import type { SampleStore } from '../../../shared/promql/store';
+import type { SampleStore, SelectOptions } from '../../../shared/promql/store';
 import { PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
 
@@ -29,8 +29,8 @@ class AdmittedStore implements SampleStore {
 
   constructor(private readonly memory: MemorySampleStore) {}
 
-  async select(...[matchers, range, , , admit]: Parameters<SampleStore['select']>) {
-    const selected = await this.memory.select(matchers as readonly Matcher[], range);
+  async select(matchers: readonly Matcher[], range: TimeRange, { admit }: SelectOptions = {}) {
+    const selected = await this.memory.select(matchers, range);
     admit?.(selected.series.length);
     this.reads.push(range);
     return selected;
@@ -95,7 +95,7 @@ test('the last step of a subquery that does not fit is read, since some of its s
 test('a query may fit, although the store found more series than have samples', async () => {
   const { memory } = four() as unknown as { memory: MemorySampleStore };
   const store: SampleStore = {
-    select: (matchers, range, _, __, admit) => {
+    select: (matchers, range, { admit } = {}) => {
       admit?.(1000);
       return memory.select(matchers, range);
     },
@@ -132,8 +132,8 @@ test('a query that cannot be divided reads samples where sums of rollups nearly 
       memory.add(labelsOf(['__name__', name], ['a', name]), hour * hourMs, hour % 2 === 0 ? 0.1 : -0.1);
   const wants: boolean[] = [];
   const store: SampleStore = {
-    select: async (matchers, range, grains, _, admit) => {
-      const { series, warnings } = await memory.select(matchers as readonly Matcher[], range);
+    select: async (matchers, range, { grains, admit } = {}) => {
+      const { series, warnings } = await memory.select(matchers, range);
       admit?.(series.length);
       wants.push(grains !== undefined);
       const points = series.map((each) => ({
@@ -162,8 +162,8 @@ test('each part reads rollups if the whole query would, although its own range i
   const { memory } = four() as unknown as { memory: MemorySampleStore };
   const grains: unknown[] = [];
   const store: SampleStore = {
-    select: async (matchers, range, requested, _, admit) => {
-      const selected = await memory.select(matchers as readonly Matcher[], range);
+    select: async (matchers, range, { grains: requested, admit } = {}) => {
+      const selected = await memory.select(matchers, range);
       admit?.(selected.series.length);
       grains.push(requested?.edges);
       return selected;

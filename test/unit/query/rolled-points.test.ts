@@ -89,7 +89,7 @@ test(`steps over rollups are those of samples (FUZZ_SEED=${SEED})`, async () => 
       for (const stepMs of [HOUR, 6 * HOUR, DAY, 7 * DAY]) {
         const range = { fromMs: 7 * DAY, toMs: 21 * DAY };
         const before = store.points;
-        const found = await store.select(matchers, range, stepGrains(stepMs, aggregate));
+        const found = await store.select(matchers, range, { grains: stepGrains(stepMs, aggregate) });
         if (store.points > before) rolledUp.add(aggregate);
         const right = await store.memory.select(matchers, range);
         const steps = ({ series }: typeof found) =>
