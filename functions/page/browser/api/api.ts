@@ -70,9 +70,10 @@ export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 const HOSTS_PAGE = 300;
 /** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
-/** Time-outs of requests, ms. Both are shorter than the server's own limit of 30 s. */
+/** Time-out of requests for lists, ms. */
 const LIST_TIMEOUT_MS = 10_000;
-const READ_TIMEOUT_MS = 20_000;
+/** Time-out of reads, ms: API Gateway's own limit, so the page gives up no read that the server would answer. */
+const READ_TIMEOUT_MS = 30_000;
 const METADATA_MAX_AGE_MS = 60_000;
 /**
  * Maximum number of concurrent requests. The browser would delay further requests, and they would time out while they
