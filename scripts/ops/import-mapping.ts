@@ -204,7 +204,7 @@ function timeOf(at: string, column: string, field: unknown): number {
   return ms;
 }
 
-/** Converts a Unix time in s, ms, us or ns to ms. Its size determines the unit. */
+/** Converts a Unix time in s, ms, us or ns to ms. The magnitude of the time determines its unit. */
 export function unixMsOf(time: number | bigint): number | undefined {
   const number = Number(time);
   if (!Number.isFinite(number)) return undefined;

@@ -38,8 +38,8 @@ export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
   /**
-   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, the run checks
-   * all days of the partition anyway.
+   * The first day of a partition to check; undefined checks all days. If the archiving of a day is long overdue, the
+   * run checks all days of the partition anyway.
    */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
   /** How long the samples of a partition can be read, in ms. Older days are removed. */

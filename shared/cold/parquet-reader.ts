@@ -52,7 +52,10 @@ export class ArchiveReader {
     this.layouts = new Map(layouts.map(({ id, ...range }) => [id, range]));
   }
 
-  /** Reads the warm items that the object holds: sort key -> revision. Used only by the archiver and the purge. */
+  /**
+   * Reads the list of the warm items whose samples the object contains: sort key -> revision. Used only by the archiver
+   * and the purge.
+   */
   async warm(): Promise<Readonly<Record<string, string>>> {
     const { warm, warmCrc } = this.trailer;
     return unpack(await this.object.slice(warm), warmCrc);

@@ -18,7 +18,7 @@ export interface ReadPlace {
   readonly place: string;
   readonly bytes: number;
   readonly samples: number;
-  /** Starts of the first and the last grain that was read; undefined when no grain was read. */
+  /** Start times of the first and the last hour or day that was read; undefined when none was read. */
   readonly extent: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 

@@ -16,7 +16,7 @@ const COMMON = {
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
 
-/** Time between two attempts to send a command while a hash slot moves or a replica takes over, ms. */
+/** Time between two attempts to send a command while a hash slot moves or a replica takes over, in ms. */
 const RETRY_MS = 100;
 /**
  * How often the client refreshes its map of hash slots, ms. If a primary hangs and a replica takes over from it, the

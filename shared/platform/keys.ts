@@ -112,7 +112,7 @@ function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
 }
 
-/** Number of partition keys per tenant of the source index. */
+/** Number of partition keys that each tenant has in the source index. */
 export const SOURCE_BUCKETS = 16;
 
 /** Returns the bucket of a source, by the first bits of its id. */

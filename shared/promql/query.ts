@@ -111,7 +111,7 @@ export async function rangeQuery(
   return evaluate({ store, text, expr, isInstant: false }, range, options);
 }
 
-/** An expression, and all that its evaluation needs apart from the steps. */
+/** An expression and everything needed to evaluate it, except the steps. */
 interface Evaluation {
   readonly store: SampleStore;
   readonly text: string;

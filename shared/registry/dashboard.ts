@@ -16,8 +16,8 @@ import {
 } from './dashboard-limits';
 
 /**
- * Schema of Mackerel's custom dashboards. They are stored as posted: mkr sends null for unset widget fields
- * and expects it back.
+ * Schema of Mackerel's custom dashboards. They are stored as posted: mkr, Mackerel's command-line
+ * client, sends null for unset fields of widgets and expects null back.
  *
  * @see https://mackerel.io/api-docs/entry/dashboards
  */

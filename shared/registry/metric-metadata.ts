@@ -92,7 +92,7 @@ export class MetricMetadataStore {
     this.copies.set(tenantId, copy);
   }
 
-  /** Returns the metadata of all families, sorted by family, at most a minute old. */
+  /** Returns the metadata of all families, sorted by family. It is at most a minute old. */
   async list(tenantId: Id): Promise<readonly MetricDescription[]> {
     const { families } = await this.copyOf(tenantId, READER_MS);
     return [...families.values()].sort((a, b) => (a.family < b.family ? -1 : 1));

@@ -111,18 +111,12 @@ export function integerValue(value: bigint): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-/** Converts an attribute's value to the value of a label. Returns an empty text if the label is to be omitted. */
-export function attributeText(value: AttributeValue): string {
-  if (typeof value === 'number') return goNumber(value);
-  return value === undefined ? '' : String(value);
-}
-
 /**
- * Formats a float64 like Go's `%v`: exponents (from 1e21 on) have a sign, as in JavaScript, and at least two
- * digits.
+ * Converts an attribute's value to the value of a label. Returns an empty text if the label is to be omitted.
+ * OpenTelemetry writes a float64 as JavaScript does (`AsString` of its package pcommon).
  */
-function goNumber(value: number): string {
-  return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
+export function attributeText(value: AttributeValue): string {
+  return value === undefined ? '' : String(value);
 }
 
 /** Formats a histogram's bound for the label `le`: plain decimals, never an exponent. */

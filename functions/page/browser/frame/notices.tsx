@@ -64,7 +64,7 @@ export function RetiredNotice({ source, utc }: { readonly source: ShownSource; r
   );
 }
 
-/** Explains that the source has none of the picked or searched graphs. */
+/** Explains that the source has none of the graphs that were picked or searched for. */
 export function NoneShown({
   count,
   find,

@@ -73,8 +73,8 @@ export function stepFor({ fromS, toS }: Span): number | undefined {
 }
 
 /**
- * Returns the time between reads of a range that follows the present, in seconds. In that time, a graph moves by a
- * pixel or two.
+ * Returns how often to read a range that ends at the present, in seconds between two reads. In that time, its graph
+ * moves by a pixel or two.
  */
 export function refreshS(lastS: number): number {
   return Math.min(300, Math.max(5, Math.round(lastS / 360)));

@@ -70,7 +70,7 @@ export function humanizeDuration(value: number): string {
   return `${sign}${minutes}m ${seconds}s`;
 }
 
-/** Formats a ratio as a percentage with four digits: 0.959 gives `95.9%`. */
+/** Formats a ratio as a percentage with up to four significant digits: 0.959 gives `95.9%`. */
 export function humanizePercentage(value: number): string {
   return `${short(value * 100)}%`;
 }

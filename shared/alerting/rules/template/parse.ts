@@ -26,7 +26,7 @@ export function parseTemplate(
   return parser.parseWhole();
 }
 
-/** The action, or the end of the text, that ended a list of nodes. */
+/** What ended a list of nodes: an `end` or `else` action, or the end of the text. */
 type Ending = 'end' | 'else' | 'text';
 
 class TemplateParser {
@@ -170,7 +170,7 @@ class TemplateParser {
     for (const [i, [first]] of commands.entries())
       if (i > 0 && first.of.kind === 'literal') throw this.error(`a literal cannot follow "|" in ${context}`);
     if (this.depthOfParens === 0) this.expectEnd(context);
-    // A variable becomes visible after its own action.
+    // A variable comes into scope only after the action that declares it.
     if (declares) this.scope.push(...variables);
     return { variables, declares, commands };
   }

@@ -38,7 +38,8 @@ test.each([
   [true, 'true'],
   [7, '7'],
   [1e21, '1e+21'],
-  [1e-7, '1e-07'],
+  [1e-7, '1e-7'],
+  [0.00001, '0.00001'],
   ['text', 'text'],
   [undefined, ''],
 ])('the attribute value %p is written %s', (value, text) => {
