@@ -10,8 +10,6 @@ import { type Block, type Column, CorruptChunkError } from './model';
 
 /** First byte of a frame that is returned whole. Any other frame begins with the number of its pick. */
 const WHOLE = 255;
-/** Added to the number of the pick if the frame is outside the requested time range. Nothing follows this byte. */
-const OUTSIDE = 128;
 /** Size of the timestamp, the arrival time, and the length of the sequence number together, in bytes. */
 const HEAD_BYTES = 8 + 6 + 1;
 
@@ -47,7 +45,7 @@ export function takeWholeFrames(bytes: Uint8Array, picks: readonly PickedColumns
 
 /**
  * Returns the frames of a reply that have only picked columns, as arguments of {@link blockFromFrames}. Also
- * returns how many frames of each pick memory has, including those outside the requested time range.
+ * returns the number of frames of each pick.
  */
 export function pickedFrames(
   bytes: Uint8Array,
@@ -56,11 +54,10 @@ export function pickedFrames(
   const view = viewOf(bytes);
   const frames: PositionedFrame[] = [];
   const counts = new Uint32Array(picks.length);
-  for (const { pick, isOutside, from, to } of recordsOf(bytes, picks)) {
+  for (const { pick, from, to } of recordsOf(bytes, picks)) {
     if (pick === undefined) continue;
     const { layout, positions } = picks[pick]!;
     counts[pick]!++;
-    if (isOutside) continue;
     const valuesFrom = to - 8 * positions.length;
     const frame = {
       layout,
@@ -91,27 +88,21 @@ export function blockFromPicked(
   picks: readonly PickedColumns[],
 ): { readonly block: Block; readonly counts: Uint32Array } | undefined {
   const view = viewOf(bytes);
-  // For each pick, count all frames, and the frames in the requested time range, which become rows.
   const counts = new Uint32Array(picks.length);
-  const rowCounts = new Uint32Array(picks.length);
   let rowCount = 0;
   for (let at = 0; at < bytes.length; ) {
     const number = bytes[at++]!;
-    const pick = picks[number & ~OUTSIDE];
+    const pick = picks[number];
     if (number === WHOLE || pick === undefined) return undefined;
-    counts[number & ~OUTSIDE]!++;
-    if (number >= OUTSIDE) continue;
-    rowCounts[number]!++;
+    counts[number]!++;
     rowCount++;
     at = endOf(bytes, at, pick);
   }
-  const columns = growingColumns(seriesCount, picks, rowCounts, rowCount);
+  const columns = growingColumns(seriesCount, picks, counts, rowCount);
   const timestamps = new Float64Array(rowCount);
   let row = 0;
   for (let at = 0; at < bytes.length; ) {
-    const number = bytes[at++]!;
-    if (number >= OUTSIDE) continue;
-    const { positions } = picks[number]!;
+    const { positions } = picks[bytes[at++]!]!;
     timestamps[row] = timestampAt(view, at);
     if (row > 0 && timestamps[row]! <= timestamps[row - 1]!) return undefined;
     at += HEAD_BYTES + bytes[at + HEAD_BYTES - 1]!;
@@ -153,18 +144,18 @@ interface GrowingColumn {
  * Allocates a block's columns, still without values. Each column has room for the rows whose pick includes
  * it.
  *
- * @param rowCounts number of rows of each pick
+ * @param counts number of rows of each pick
  * @param rowCount number of rows of all picks
  */
 function growingColumns(
   seriesCount: number,
   picks: readonly PickedColumns[],
-  rowCounts: Uint32Array,
+  counts: Uint32Array,
   rowCount: number,
 ): GrowingColumn[] {
   const lengths = new Uint32Array(seriesCount);
   picks.forEach(({ positions }, pick) => {
-    for (let i = 0; i < positions.length; i++) lengths[positions[i]!]! += rowCounts[pick]!;
+    for (let i = 0; i < positions.length; i++) lengths[positions[i]!]! += counts[pick]!;
   });
   return Array.from(lengths, (length) => ({
     rows: length === rowCount ? undefined : new Uint32Array(length),
@@ -194,15 +185,14 @@ function* recordsOf(bytes: Uint8Array, picks: readonly PickedColumns[]) {
       const from = at + 5;
       at = from + view.getUint32(at + 1, true);
       if (at > bytes.length) throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${at}`);
-      yield { pick: undefined, isOutside: false, from, to: at };
+      yield { pick: undefined, from, to: at };
       continue;
     }
-    const pick = picks[number & ~OUTSIDE];
+    const pick = picks[number];
     if (pick === undefined) throw new CorruptChunkError(`frame of pick ${number} of ${picks.length}`);
     const from = at + 1;
-    const isOutside = number >= OUTSIDE;
-    at = isOutside ? from : endOf(bytes, from, pick);
-    yield { pick: number & ~OUTSIDE, isOutside, from, to: at };
+    at = endOf(bytes, from, pick);
+    yield { pick: number, from, to: at };
   }
 }
 

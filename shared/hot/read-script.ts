@@ -31,10 +31,9 @@ import { HAS_GOOD_MARK } from './mark-script';
  * one of:
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
- *     u8 128 + number          such a frame with a timestamp outside the wanted range
  *     u8 255   u32 length      a whole frame: its layout has no pick, it has a presence map or an unknown version, or it is cut off
  *
- * Whole frames outside the wanted range are left out. The reply ends before the first group that exceeds the
+ * Frames outside the wanted range are left out. The reply ends before the first group that exceeds the
  * room. If that is the first group of the call, it is answered up to the list that exceeds the room: that
  * list and those after it have false and -1.
  */
@@ -120,10 +119,10 @@ for arg = 3, #ARGV do
   local word = string.gmatch(ARGV[arg], '%S+')
   local function number() return tonumber(word()) end
   local fromMs, toMs, cost, costInRange = number(), number(), number(), number()
-  local numbers, outside, wanted = {}, {}, {}
+  local numbers, wanted = {}, {}
   for i = 1, number() do
     local layout = word()
-    numbers[layout], outside[layout] = char(i - 1), char(127 + i)
+    numbers[layout] = char(i - 1)
     wanted[layout] = columnsOf(word())
   end
   local count, known, totals = number(), {}, {}
@@ -141,42 +140,36 @@ for arg = 3, #ARGV do
     for f = 1, #frames do
       local frame = frames[f]
       bytes = bytes + #frame
-      local kind, layout = byte(frame, 1), #frame > 16 and hexOf(sub(frame, 2, 17))
-      local columns = wanted[layout]
-      local before = #out
+      local kind = byte(frame, 1)
       -- Kinds of frames: 16 and 17 have values of all series, plain and packed; 18 and 19 have a presence
       -- map.
       local isFrame = #frame > 31 and kind >= 16 and kind <= 19
-      local hasAllSeries = isFrame and kind <= 17
-      local ms = isFrame and unpack('<i8', frame, 18) or 0
-      local isOutside = isFrame and (ms < fromMs or ms >= toMs)
-      if not isOutside then
+      local ms = isFrame and unpack('<i8', frame, 18)
+      if not isFrame or (ms >= fromMs and ms < toMs) then
         room = room - costInRange
         if room < 0 then break end
-      end
-      if isOutside then
-        if columns and hasAllSeries then out[before + 1] = outside[layout] end
-      elseif columns and hasAllSeries then
-        local versionEnd = 32 + (byte(frame, 32) or 0)
-        out[before + 1] = numbers[layout]
-        out[before + 2] = sub(frame, 18, versionEnd)
-        local isCut
-        if kind == 16 then
-          plain(frame, versionEnd + 1, columns, out)
-          isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
-        else
-          isCut = packed(frame, versionEnd + 1, columns, out) > #frame + 1
+        local layout = isFrame and kind <= 17 and hexOf(sub(frame, 2, 17))
+        local columns = wanted[layout]
+        if columns then
+          local before, versionEnd = #out, 32 + (byte(frame, 32) or 0)
+          out[before + 1] = numbers[layout]
+          out[before + 2] = sub(frame, 18, versionEnd)
+          local isCut
+          if kind == 16 then
+            plain(frame, versionEnd + 1, columns, out)
+            isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
+          else
+            isCut = packed(frame, versionEnd + 1, columns, out) > #frame + 1
+          end
+          if isCut then
+            columns = nil
+            for last = #out, before + 1, -1 do out[last] = nil end
+          end
         end
-        if isCut then
-          columns = nil
-          for last = #out, before + 1, -1 do out[last] = nil end
+        if not columns then
+          out[#out + 1] = '\\255' .. struct.pack('<I4', #frame)
+          out[#out + 1] = frame
         end
-      else
-        columns = nil
-      end
-      if not columns and not isOutside then
-        out[before + 1] = '\\255' .. struct.pack('<I4', #frame)
-        out[before + 2] = frame
       end
     end
     local isRead = #frames > 0 and room >= 0
