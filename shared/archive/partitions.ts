@@ -3,7 +3,6 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type ArchiveDependencies, archiveDay } from './execute';
-import { FairQueue } from './fair-queue';
 import { purgeDay } from './purge';
 import { type ExpiredCount, expireDay, isExpired } from './retention';
 import { isLongOverdue } from './run-scope';
@@ -180,19 +179,26 @@ async function eachDay(
       .map((entry) => ({ ref, entry }));
   });
   const byTenant = Map.groupBy(found.flat(), ({ ref }) => ref.tenantId);
-  let count = NOTHING;
-  await new FairQueue(byTenant.values()).drain(WORKERS, async ({ ref, entry }) => {
+  const counts = await mapLimited(inTurns(byTenant.values()), WORKERS, async ({ ref, entry }) => {
     try {
-      // Two statements: in one expression, `count` would be read before the await, and the additions of other
-      // workers would be lost.
-      const result = await work(ref, entry);
-      count = add(count, result);
+      return await work(ref, entry);
     } catch (error) {
       onFailure(ref, entry.day, error as Error);
-      count = add(count, { failed: 1 });
+      return { failed: 1 };
     }
   });
-  return count;
+  return counts.reduce(add, NOTHING);
+}
+
+/** Merges lists: the first item of each list comes first, then the second item of each list, and so on. */
+export function inTurns<T>(lists: Iterable<readonly T[]>): T[] {
+  const turns: T[][] = [];
+  for (const list of lists)
+    list.forEach((item, i) => {
+      turns[i] ??= [];
+      turns[i].push(item);
+    });
+  return turns.flat();
 }
 
 function add(a: ArchiveCount, b: Partial<ArchiveCount>): ArchiveCount {
