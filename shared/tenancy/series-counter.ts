@@ -2,9 +2,8 @@ import type { Catalogue } from '../catalogue/catalogue';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import { hashesOfChecked } from '../model/checked-layouts';
-import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
-import { seriesHashes } from '../model/layout-bytes';
+import { distinctHashes, seriesHashes } from '../model/layout-bytes';
 import type { PackedLayout } from '../model/packed-layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -19,6 +18,7 @@ export interface NewLayout extends PackedLayout {
 }
 
 const PARALLEL = 16;
+const NO_HASHES = new Float64Array(0);
 
 /**
  * Counts new series when they are first posted, to enforce the limit of series. The count is approximate: a
@@ -26,11 +26,11 @@ const PARALLEL = 16;
  */
 export class SeriesCounter {
   /**
-   * 53-bit hashes of the series of sources that recently had new layouts. Hashes collide by chance in about
-   * one of 10^10 sources with 1,000 series. If a sender makes hashes collide on purpose, the hourly count
+   * Distinct 53-bit hashes of the series of sources that recently had new layouts. Hashes collide by chance in
+   * about one of 10^10 sources with 1,000 series. If a sender makes hashes collide on purpose, the hourly count
    * corrects the result.
    */
-  private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
+  private readonly cache = new Cache<Float64Array>(CACHES.countedSeries, (hashes) => 200 + hashes.byteLength);
 
   constructor(
     private readonly catalogue: Catalogue,
@@ -62,22 +62,16 @@ export class SeriesCounter {
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
       this.cache.get(sourceId, tenantId) ??
-      (isNew
-        ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
-        : await this.olderThan(tenantId, sourceId, fresh));
-    const before = known.size;
-    for (const layout of fresh) for (const series of hashesOfChecked(layout)) known.add(series);
-    // Set the entry again, so that the cache updates the entry's size.
-    this.cache.set(sourceId, known, tenantId);
-    return known.size - before;
+      (isNew ? NO_HASHES : await this.olderThan(tenantId, sourceId, fresh));
+    const all = distinctHashes([known, ...fresh.map(hashesOfChecked)]);
+    this.cache.set(sourceId, all, tenantId);
+    return all.length - known.length;
   }
 
-  private async olderThan(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<HashSet> {
+  private async olderThan(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<Float64Array> {
     const isFresh = new Set(fresh.map(({ id }) => id));
-    const series = new HashSet();
     const { layouts } = await this.catalogue.source(tenantId, sourceId);
-    for (const layout of [...layouts.values()].flat())
-      if (!isFresh.has(layout.id)) for (const hash of seriesHashes(layout.bytes)) series.add(hash);
-    return series;
+    const older = [...layouts.values()].flat().filter(({ id }) => !isFresh.has(id));
+    return distinctHashes(older.map(({ bytes }) => seriesHashes(bytes)));
   }
 }

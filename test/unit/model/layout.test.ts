@@ -13,6 +13,7 @@ import { byKey, decodeLayout, layoutOf, mergeLayouts, positionsIn } from '../../
 import {
   checkLayout,
   columnsOfPart,
+  distinctHashes,
   encodeLayoutOf,
   encodeNames,
   labelsInLayout,
@@ -166,4 +167,14 @@ describe('a layout', () => {
       { numRuns: 1_000 },
     );
   });
+});
+
+test('the distinct hashes of lists are each hash once, sorted', () => {
+  const list = fc.array(fc.oneof(fc.nat(5), fc.maxSafeNat()));
+  fc.assert(
+    fc.property(fc.array(list), (lists) => {
+      const expected = [...new Set(lists.flat())].sort((a, b) => a - b);
+      expect([...distinctHashes(lists.map((each) => Float64Array.from(each)))]).toEqual(expected);
+    }),
+  );
 });
