@@ -149,17 +149,13 @@ export async function runTasks(
  * rules does not delay the others. The rules of a turn are evaluated together, so that they share reads. Tenants with
  * few rules share invocations.
  */
-export function planInvocations(
-  tasks: readonly IndexedTask[],
-  maxRules = MAX_RULES,
-  turnRules = TURN_RULES,
-): IndexedTask[][] {
+export function planInvocations(tasks: readonly IndexedTask[]): IndexedTask[][] {
   const planned: { readonly turn: number; readonly task: IndexedTask }[] = [];
   const ofTenant = new Map<Id, number>();
   for (const task of tasks) {
     const before = ofTenant.get(task.tenantId) ?? 0;
     ofTenant.set(task.tenantId, before + rulesOf([task]));
-    planned.push({ turn: Math.floor(before / turnRules), task });
+    planned.push({ turn: Math.floor(before / TURN_RULES), task });
   }
   const turns = [...Map.groupBy(planned, ({ turn }) => turn)].sort(([a], [b]) => a - b);
   return turns.flatMap(([, members]) => {
@@ -168,7 +164,7 @@ export function planInvocations(
     let rules = Infinity;
     for (const together of Map.groupBy(inTurn, ({ tenantId }) => tenantId).values()) {
       rules += rulesOf(together);
-      if (rules > maxRules) {
+      if (rules > MAX_RULES) {
         invocations.push([]);
         rules = rulesOf(together);
       }
@@ -206,9 +202,7 @@ class Pass {
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
     const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
     const due = tasks.filter((task) => this.mayBeDue(task, nowMs));
-    const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap((tasks) =>
-      planInvocations(tasks),
-    );
+    const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap(planInvocations);
     await mapLimited(invocations, PARALLEL, (together) => this.evaluateTogether(together, time));
   }
 

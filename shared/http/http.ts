@@ -176,11 +176,7 @@ export type OnBytes = (bytes: number) => void;
  * @throws {HttpError} 413 when the body exceeds `maxBytes`, 415 for an encoding other than gzip and deflate,
  *   400 when it cannot be decompressed
  */
-export function bodyBytes(
-  event: APIGatewayProxyEventV2,
-  maxBytes = MAX_REQUEST_BYTES,
-  onBytes?: OnBytes,
-): Buffer {
+export function bodyBytes(event: APIGatewayProxyEventV2, maxBytes: number, onBytes?: OnBytes): Buffer {
   const encoding = encodingOf(event);
   const bytes = rawBytes(event, maxBytes, onBytes);
   if (encoding === 'identity') return bytes;

@@ -12,17 +12,17 @@ const SMALLEST_GAP = 1 / 500;
 
 /**
  * Merges the extents of places. First joins extents that overlap or have a gap too small for a chart. Then
- * closes the smallest gaps until at most `most` extents are left.
+ * closes the smallest gaps until at most {@link MAX_EXTENTS} extents are left.
  *
  * @param wholeMs length of the whole range
  * @returns ascending, disjoint extents
  */
-export function mergeExtents(places: readonly Extent[], wholeMs: number, most = MAX_EXTENTS): Extent[] {
+export function mergeExtents(places: readonly Extent[], wholeMs: number): Extent[] {
   const sorted = [...places].sort((a, b) => a.firstMs - b.firstMs);
   const extents = closeGaps(sorted, wholeMs * SMALLEST_GAP);
-  if (extents.length <= most) return extents;
+  if (extents.length <= MAX_EXTENTS) return extents;
   const gaps = extents.slice(1).map(({ firstMs }, i) => firstMs - extents[i]!.lastMs);
-  const closedMs = gaps.sort((a, b) => b - a)[most - 1]!;
+  const closedMs = gaps.sort((a, b) => b - a)[MAX_EXTENTS - 1]!;
   return closeGaps(extents, closedMs);
 }
 

@@ -29,13 +29,12 @@ export class ReadGovernor {
   constructor(
     private readonly recovery: Pick<RecoveryTable, 'scalingUntilMs'>,
     private readonly now: () => number,
-    private readonly checkMs = CHECK_MS,
   ) {}
 
   /** Waits, while slots are being moved, before the caller may read memory. */
   async wait(): Promise<void> {
     const nowMs = this.now();
-    if (nowMs - this.checkedMs >= this.checkMs) {
+    if (nowMs - this.checkedMs >= CHECK_MS) {
       this.checkedMs = nowMs;
       // Ignore failures: the state that was read last remains valid for a while.
       this.check().catch(() => {});

@@ -15,7 +15,7 @@ let isOver = true;
 let findings: ReadersFindings;
 let running: Promise<unknown> = Promise.resolve();
 
-const governor = new ReadGovernor({ scalingUntilMs: () => tiers.recovery.scalingUntilMs() }, Date.now, 200);
+const governor = new ReadGovernor({ scalingUntilMs: () => tiers.recovery.scalingUntilMs() }, Date.now);
 const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
   const { waitedMs } = governor;
   const begun = phase;
