@@ -36,8 +36,11 @@ export interface TaskRunDependencies {
     tenants: readonly Pick<Tenant, 'id' | 'name'>[],
     hasTime: () => boolean,
   ) => Promise<SendReport>;
-  /** Returns the lag of the slowest consumer of the stream, in ms. */
-  readonly lagMs: () => Promise<number>;
+  /**
+   * Returns the lag of the slowest consumer of the stream, and the arrival time of the newest record that a consumer has
+   * noted, in ms.
+   */
+  readonly stream: () => Promise<{ readonly lagMs: number; readonly arrivedMs: number }>;
   /**
    * Returns the last period in which tenants posted almost nothing, as known at the given time.
    *
@@ -116,7 +119,7 @@ export async function runTasks(
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
     const pass = new Pass(dependencies, report, startedMs, tenants);
     const evaluate = async (tasks: readonly IndexedTask[]) => {
-      if (tasks.length > 0) await pass.evaluate(tasks, atMs ?? now());
+      if (tasks.length > 0) await pass.evaluate(tasks, atMs);
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
@@ -134,7 +137,7 @@ export async function runTasks(
         const nextMs = (Math.floor(now() / HALF_MINUTE_MS) + 1) * HALF_MINUTE_MS;
         if (nextMs - startedMs >= BEGIN_MS) break;
         await sleep(nextMs - now());
-        await pass.evaluate(frequent, now());
+        await pass.evaluate(frequent);
         await pass.send(frequent);
       }
     await store.putReport({ atMs: now(), ...report });
@@ -195,8 +198,12 @@ class Pass {
     return this.dependencies.now() - this.startedMs;
   }
 
-  async evaluate(tasks: readonly IndexedTask[], nowMs: number): Promise<void> {
-    const lagMs = await this.dependencies.lagMs();
+  /** @param atMs time of the evaluation. @default now */
+  async evaluate(tasks: readonly IndexedTask[], atMs?: number): Promise<void> {
+    const { lagMs, arrivedMs } = await this.dependencies.stream();
+    // A clock that is minutes slow would take ticks that are done for ticks of a wrong clock, and evaluate them again.
+    // A clock that is fast sees a lag, so its ticks wait.
+    const nowMs = atMs ?? Math.max(this.dependencies.now(), arrivedMs);
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
     const quiet = await this.dependencies.quiet(this.tenants, nowMs);
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;

@@ -105,8 +105,13 @@ export function evaluatorDependencies(): TaskRunDependencies {
           )
         : invoke<EvaluationResponse>(lambda, query, { evaluate: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
-    lagMs: async () =>
-      consumerLagMs((await recovery.consumerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
+    stream: async () => {
+      const notes = [...(await recovery.consumerNotes()).values()];
+      return {
+        lagMs: consumerLagMs(notes, Date.now(), stage.batchWindow) ?? 0,
+        arrivedMs: Math.max(0, ...notes.map(({ arrivedMs }) => arrivedMs)),
+      };
+    },
     quiet: (tenants, nowMs) => quietOf(usage, store, { tenants, canary }, nowMs),
     done: new Map(),
     now: Date.now,

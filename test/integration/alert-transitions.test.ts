@@ -167,7 +167,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       ),
       write: async () => {},
       send: (owners, hasTime) => sendAll(sending, owners, hasTime),
-      lagMs: async () => 0,
+      stream: async () => ({ lagMs: 0, arrivedMs: 0 }),
       quiet: async () => undefined,
       done: new Map(),
       now,

@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { planInvocations, runTasks, type TaskRunDependencies } from '../../../shared/alerting/run-tasks';
+import { dueTicks } from '../../../shared/alerting/tasks/due-ticks';
 import type { EvaluationResponse, TaskEvaluation } from '../../../shared/alerting/tasks/evaluation';
 import type { TickCommit } from '../../../shared/alerting/tasks/evaluator-store';
 import type { IndexedTask } from '../../../shared/alerting/tasks/task-index';
+import { consumerLagMs } from '../../../shared/recovery/consumer-lag';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, task: string, rules = 1, intervalMs = 60_000): IndexedTask => ({
@@ -70,7 +73,7 @@ function evaluator(groups: readonly IndexedTask[], overrides: Partial<TaskRunDep
       events.push(`write ${Buffer.from(body).toString()}`);
     },
     send: async () => ({ sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 }),
-    lagMs: async () => 0,
+    stream: async () => ({ lagMs: 0, arrivedMs: 0 }),
     quiet: async () => undefined,
     done: new Map(),
     now: () => nowMs,
@@ -87,6 +90,40 @@ test('the stream has the samples of a tick before the tick is committed', async 
   // A second trigger finds that the tick is done.
   expect(await runTasks(dependencies, 'run')).toMatchObject({ began: true, ticks: 0 });
   expect(events).toHaveLength(2);
+});
+
+test('evaluators whose clocks differ by hours evaluate no tick twice, and none far ahead of the stream', async () => {
+  const anyRun = fc.record({
+    waitMs: fc.integer({ min: 0, max: 5 * 60_000 }),
+    skewMs: fc.integer({ min: -3 * 3_600_000, max: 3 * 3_600_000 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyRun, { minLength: 2, maxLength: 20 }), async (runs) => {
+      let realMs = 86_400_000;
+      let skewMs = 0;
+      const ticks: number[] = [];
+      const { dependencies } = evaluator([groupOf('a', 'g')], {
+        now: () => realMs + skewMs,
+        stream: async () => {
+          // A heartbeat arrives each minute.
+          const note = { arrivedMs: Math.floor(realMs / 60_000) * 60_000, lagMs: 200 };
+          return { lagMs: consumerLagMs([note], realMs + skewMs, 1_000)!, arrivedMs: note.arrivedMs };
+        },
+        evaluate: async (request) => {
+          const due = dueTicks({ intervalMs: 60_000, queryOffsetMs: 30_000 }, ticks.at(-1), request);
+          ticks.push(...due.ticks);
+          for (const tickMs of due.ticks) expect(tickMs - 30_000).toBeLessThan(realMs + 2 * 60_000);
+          return request.tasks.map((ref) => ({ ...ref, outcome: 'idle' }));
+        },
+      });
+      for (const run of runs) {
+        realMs += run.waitMs;
+        ({ skewMs } = run);
+        await runTasks(dependencies, 'run');
+      }
+      expect(ticks).toEqual([...new Set(ticks)].sort((a, b) => a - b));
+    }),
+  );
 });
 
 test('an evaluator run does nothing while another run is in progress', async () => {
@@ -129,9 +166,9 @@ test('a run waits for each evaluation until its own time is up', async () => {
   await runTasks(
     {
       ...dependencies,
-      lagMs: async () => {
+      stream: async () => {
         clock.set(610_000);
-        return 0;
+        return { lagMs: 0, arrivedMs: 0 };
       },
       evaluate: async (request, timeMs) => {
         waits.push(timeMs);
