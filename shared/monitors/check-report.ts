@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../model/duration';
 import { idBytes } from '../model/id';
 import { ALERT_STATUSES } from './alert-record';
 import { type AlertTransition, advanceTrack, type Track } from './tracks';
@@ -63,11 +64,10 @@ export interface ReportContext {
   readonly isDown: boolean;
 }
 
-/**
- * Maximum difference between a report's time and now, in the past or future, in ms. Other reports are
- * ignored.
- */
-const MAX_AGE_MS = 6 * 3_600_000;
+/** Maximum age of a report, in ms. Older reports are ignored. */
+const MAX_AGE_MS = 6 * HOUR_MS;
+/** A report that is further in the future than this, in ms, comes from an agent whose clock is ahead. */
+const MAX_AHEAD_MS = MINUTE_MS;
 
 export interface AdvancedCheck {
   readonly check: CheckState;
@@ -75,7 +75,7 @@ export interface AdvancedCheck {
 }
 
 /**
- * Applies a report to a check.
+ * Applies a report to a check. A report of any time in the future counts as one of now.
  *
  * @returns undefined for a report that changes nothing, because it is too old or a later report has been applied
  */
@@ -86,8 +86,12 @@ export function advanceCheck(
 ): AdvancedCheck | undefined {
   const { status, message, occurredAt, maxCheckAttempts, notificationInterval } = report;
   const sampleMs = occurredAt * 1000;
-  if (Math.abs(nowMs - sampleMs) > MAX_AGE_MS) return undefined;
-  if (check.last !== undefined && occurredAt <= check.last.occurredAt) return undefined;
+  if (nowMs - sampleMs > MAX_AGE_MS) return undefined;
+  const lastMs = (check.last?.occurredAt ?? -Infinity) * 1000;
+  const isAhead = (ms: number) => ms > nowMs + MAX_AHEAD_MS;
+  // If the agent's clock was ahead and has been corrected, its reports need not wait until the time of the last one.
+  const isCorrected = isAhead(lastMs) && !isAhead(sampleMs);
+  if (sampleMs <= lastMs && !isCorrected) return undefined;
   const { track: before, ...rest } = check;
   const last = { status, message, occurredAt };
   if (!isWatched) return { check: { ...check, last } };

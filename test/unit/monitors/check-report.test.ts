@@ -46,14 +46,14 @@ test.each([
 
 /** Handles reports in order, each at the time at which it occurred. Returns the events. */
 function run(
-  reports: readonly object[],
+  reports: readonly (object & { readonly nowS?: number })[],
   context: { isWatched?: boolean; isDown?: boolean } = {},
   nowS?: number,
 ): string[] {
   let check: CheckState = newCheck(sent.source.hostId, sent.name);
-  return reports.map((changes) => {
+  return reports.map(({ nowS: receivedS = nowS, ...changes }) => {
     const given = report(changes);
-    const nowMs = (nowS ?? given.occurredAt) * 1000;
+    const nowMs = (receivedS ?? given.occurredAt) * 1000;
     const next = advanceCheck(check, given, {
       tenantId: 't',
       nowMs,
@@ -141,7 +141,43 @@ test.each([
 test.each([
   { minutes: -361, happened: 'ignored' },
   { minutes: -359, happened: 'opened CRITICAL' },
-  { minutes: 361, happened: 'ignored' },
+  { minutes: 361, happened: 'opened CRITICAL' },
 ])('a report of $minutes minutes from now: $happened', ({ minutes, happened }) => {
   expect(run([at(minutes, 'CRITICAL')], {}, NOW_S)).toEqual([happened]);
+});
+
+/** A report whose time is some minutes ahead of the time at which it is received. */
+const ahead = (receivedMinute: number, aheadMinutes: number, status: string, changes: object = {}) => ({
+  ...at(receivedMinute + aheadMinutes, status, changes),
+  nowS: NOW_S + 60 * receivedMinute,
+});
+
+test.each([
+  {
+    name: 'is three hours ahead',
+    reports: [ahead(0, 180, 'CRITICAL'), ahead(1, 180, 'CRITICAL'), ahead(2, 180, 'OK')],
+    happened: ['opened CRITICAL', '-', 'closed OK'],
+  },
+  {
+    name: 'is three hours ahead: attempts count one by one, and a report that is sent again does not count',
+    reports: [0, 0, 1].map((minute) => ahead(minute, 180, 'CRITICAL', { maxCheckAttempts: 2 })),
+    happened: ['-', 'ignored', 'opened CRITICAL'],
+  },
+  {
+    name: 'is three hours ahead: a report that was overtaken is ignored',
+    reports: [ahead(1, 180, 'CRITICAL'), ahead(1, 179, 'OK')],
+    happened: ['opened CRITICAL', 'ignored'],
+  },
+  {
+    name: 'was three hours ahead until it was corrected',
+    reports: [ahead(0, 180, 'CRITICAL'), ahead(1, 0, 'OK'), ahead(2, 0, 'CRITICAL'), ahead(2, 0, 'CRITICAL')],
+    happened: ['opened CRITICAL', 'closed OK', 'opened CRITICAL', 'ignored'],
+  },
+  {
+    name: 'is ahead by seconds: a report that was overtaken is ignored',
+    reports: [ahead(1, 0.5, 'CRITICAL'), ahead(1, 0, 'OK'), ahead(2, 0.5, 'OK')],
+    happened: ['opened CRITICAL', 'ignored', 'closed OK'],
+  },
+])('the clock of an agent $name', ({ reports, happened }) => {
+  expect(run(reports)).toEqual(happened);
 });
