@@ -33,8 +33,8 @@ export async function takeOtlp(
   const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));
   const { sources, samples, dropped } = parse(dictionary, body, encoding, accepts);
   charge.samples(samples + dropped.samples);
-  const droppedRows: RowSeries[] = [];
-  const beyond = await writer.write(tenant, sources, samples, (row) => droppedRows.push(row));
+  const cut: RowSeries[] = [...dropped.cut];
+  const beyond = await writer.write(tenant, sources, samples, (row) => cut.push(row));
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {
     SamplesAccepted: samples - beyond,
@@ -43,7 +43,7 @@ export async function takeOtlp(
   });
   const reasons = [...dropped.reasons];
   if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
-  const rejected = dropped.rejected + countPoints(dictionary, dropped.metadata, droppedRows);
+  const rejected = dropped.rejected + countPoints(dictionary, dropped.metadata, cut);
   return respond(encoding, rejected, reasons.join('; '));
 }
 

@@ -5,7 +5,7 @@ import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
-import { countPoints, TARGET_INFO_NAME } from './count-points';
+import { TARGET_INFO_NAME } from './count-points';
 import {
   type Attribute,
   CUMULATIVE,
@@ -23,8 +23,13 @@ import { attributeText, boundText, metricName } from './translate';
 
 /** The points that were not stored. */
 export interface DroppedPoints {
-  /** Number of data points with at least one sample that was not stored. */
+  /** Number of data points without a sample in the parsed rows. */
   readonly rejected: number;
+  /**
+   * Rows that name a series of each further data point that is not stored whole. `countPoints` counts these points
+   * together with those that the tenant's limit of series cuts, so that each counts once.
+   */
+  readonly cut: readonly RowSeries[];
   /** Number of samples that were not stored. */
   readonly samples: number;
   readonly exemplars: number;
@@ -317,6 +322,9 @@ class Translation implements MetricsSink {
   private readonly oldestMs: number;
   private readonly newestMs: number;
   private rejected = 0;
+  private readonly cut: RowSeries[] = [];
+  /** A series of the current point that has a row; undefined while it has none. */
+  private kept: number | undefined;
   private droppedSamples = 0;
   private exemplarCount = 0;
   /** Number of samples rejected because the request exceeded a bound. */
@@ -330,10 +338,7 @@ class Translation implements MetricsSink {
   private refusal: string | undefined;
   private hasPoints = false;
 
-  constructor(
-    private readonly dictionary: SeriesDictionary,
-    { nowMs, maxAgeMs }: AcceptedTimes,
-  ) {
+  constructor(dictionary: SeriesDictionary, { nowMs, maxAgeMs }: AcceptedTimes) {
     this.known = dictionary.tables(PointSeries);
     this.rows = new RequestRows(dictionary);
     this.maxAgeMs = maxAgeMs;
@@ -382,7 +387,7 @@ class Translation implements MetricsSink {
     const { droppedSamples } = this;
     if (isStale) this.add(this.current.scope, attributes, timestamp, STALE.low, STALE.high);
     else this.add(this.current.scope, attributes, timestamp, low, high);
-    if (this.droppedSamples > droppedSamples) this.rejected++;
+    if (this.droppedSamples > droppedSamples) this.rejectPoint(timestamp);
   }
 
   valuelessPoint(): void {
@@ -396,14 +401,19 @@ class Translation implements MetricsSink {
     if (!this.takesPoint()) return;
     const { droppedSamples } = this;
     this.addHistogram(this.current, point);
-    if (this.droppedSamples > droppedSamples) this.rejected++;
+    if (this.droppedSamples > droppedSamples) this.rejectPoint(point.timestamp);
   }
 
   summaryPoint(point: SummaryPoint): void {
     if (!this.takesPoint()) return;
     const { droppedSamples } = this;
     this.addSummary(this.current, point);
-    if (this.droppedSamples > droppedSamples) this.rejected++;
+    if (this.droppedSamples > droppedSamples) this.rejectPoint(point.timestamp);
+  }
+
+  private rejectPoint(timestamp: number): void {
+    if (this.kept === undefined) this.rejected++;
+    else this.cut.push({ timestamp, series: Int32Array.of(this.kept) });
   }
 
   exponentialPoint(): void {
@@ -422,6 +432,7 @@ class Translation implements MetricsSink {
       if (refusal === undefined) this.metadata.set(current.family, current.metadata);
       else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
+    this.kept = undefined;
     // Once the request is full, reject whole points. Finding out which of their series are known would take as long as
     // storing them.
     if (refusal === undefined && !this.rows.isFull) return true;
@@ -433,22 +444,21 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { rows } = this;
-    const leftOut: RowSeries[] = [];
     const { sources, samples } = rows.finish(undefined, (row, series) => {
       rows.leaveOutRow(row);
-      leftOut.push({ timestamp: row.timestamp, series });
+      this.cut.push({ timestamp: row.timestamp, series });
     });
-    const metadata = [...this.metadata.values()];
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)
       this.note(`${this.exemplarCount} exemplars were dropped: exemplars are not stored`);
     const dropped: DroppedPoints = {
-      rejected: this.rejected + countPoints(this.dictionary, metadata, leftOut),
+      rejected: this.rejected,
+      cut: this.cut,
       samples: this.droppedSamples + late,
       exemplars: this.exemplarCount,
       reasons: [...this.reasons],
-      metadata,
+      metadata: [...this.metadata.values()],
     };
     return { sources, samples, dropped };
   }
@@ -526,6 +536,7 @@ class Translation implements MetricsSink {
       this.beyond++;
       return;
     }
+    this.kept = series;
     if (timestamp < this.firstMs) this.firstMs = timestamp;
     if (timestamp > this.lastMs) this.lastMs = timestamp;
   }
