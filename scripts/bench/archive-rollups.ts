@@ -6,6 +6,7 @@ import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
 import { makeAgentData } from './data/agent-data';
 import { groupsBySpan, withVersions, writeObject } from './data/archive-objects';
+import type { Frame } from './frame/frame';
 
 /** Number of days with samples. They are all in one month, so each length of grains has one rollup object. */
 const DAYS = 26;
@@ -13,7 +14,7 @@ const DAYS = 26;
 const PHASE_MINUTES = 97;
 
 /** Measures the bytes of rollups as a share of the bytes of the archive that they are made from. */
-export async function measureRollups(hosts: number): Promise<object[]> {
+export async function measureRollups(frame: Frame, hosts: number): Promise<object[]> {
   const data = makeAgentData(DAYS * 1440);
   const series = Array.from({ length: hosts }, (_, host) =>
     data.map(({ labels, timestamps, values }) => {
@@ -27,7 +28,11 @@ export async function measureRollups(hosts: number): Promise<object[]> {
   ).flat();
   const days = [...groupsBySpan(series, DAY_MS)];
   let archiveBytes = 0;
-  for (const [, groups] of days) archiveBytes += (await writeObject(withVersions(groups))).length;
+  const countDay = frame.counter('days are archived', DAYS);
+  for (const [, groups] of days) {
+    archiveBytes += (await writeObject(withVersions(groups))).length;
+    countDay();
+  }
   return GRAINS_MS.map((grainMs) => {
     const writer = new RollupWriter(grainMs);
     const rolledDays = new RolledDays(spanOf(grainMs, days[0]![0]));

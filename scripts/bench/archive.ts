@@ -25,7 +25,7 @@ export const archive = bench({
   },
   run: async ({ data, rollups, hosts }, frame) => {
     if (rollups && data !== undefined) throw new Error('--data cannot be given with --rollups');
-    if (rollups) return measureRollups(hosts);
+    if (rollups) return measureRollups(frame, hosts);
     const rows: object[] = [];
     const add = frame.adder(rows);
     for (const { name, load } of dataSets(data)) {

@@ -128,11 +128,13 @@ export async function fillMemory(
   const fromMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - BEGIN_MS;
   const emptyBytes = await usedMemory(stores.redis);
   const bytesByMinute: number[] = [];
+  const countMinute = frame.counter('minutes are posted', minutes);
   for (let minute = 0; minute < minutes; minute++) {
     await makeMinute(ingest, minute, fromMs + minute * MINUTE_MS);
     // In the last minute, register every series for the paper's flusher.
     await postMinute(ingest, way === 'paper' && minute === minutes - 1 ? 'paper expiring' : way);
     bytesByMinute.push((await usedMemory(stores.redis)) - emptyBytes);
+    countMinute();
   }
   return { ingest, fromMs, bytesByMinute };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type PromqlData, writePromqlData } from './data/promql-data';
 import { connectTiers } from './data/tenant-data';
 import { bench } from './frame/bench';
+import type { Frame } from './frame/frame';
 import { count, flag, number, text } from './frame/options';
 import { quantile } from './frame/quantile';
 import { startStores } from './frame/stores';
@@ -48,9 +49,10 @@ export const promql = bench({
   run: async ({ sources, seconds, prometheus, only, first, cpuProf }, frame) => {
     const stores = await startStores(frame);
     const shape = first ? { warmHours: 4, hasArchive: true } : { warmHours: 2, hasArchive: false };
-    const data = await writePromqlData(connectTiers(frame, stores), { sources, nowMs: Date.now(), ...shape });
+    const tiers = connectTiers(frame, stores);
+    const data = await writePromqlData(frame, tiers, { sources, nowMs: Date.now(), ...shape });
     if (first) return measureFirst(frame, stores, data, { sources, only, cpuProf });
-    if (prometheus !== undefined) await load(prometheus, data);
+    if (prometheus !== undefined) await load(frame, prometheus, data);
     const instances = await QueryInstances.start(frame, stores, 1);
     const durationMs = seconds * 1000;
     const rows: object[] = [];
@@ -91,7 +93,8 @@ function pathOf({ ranges }: PromqlData, { query, tier, step }: Query): string {
   return `/api/v1/query_range?${new URLSearchParams(parameters)}`;
 }
 
-async function load(url: string, { requests }: PromqlData): Promise<void> {
+async function load(frame: Frame, url: string, { requests }: PromqlData): Promise<void> {
+  const countRequest = frame.counter('requests of remote write are sent');
   for (const body of requests()) {
     const response = await fetch(new URL('/api/v1/write', url), {
       method: 'POST',
@@ -99,6 +102,7 @@ async function load(url: string, { requests }: PromqlData): Promise<void> {
       body: Buffer.from(body),
     });
     if (!response.ok) throw new Error(`${url}: ${response.status} ${(await response.text()).slice(0, 500)}`);
+    countRequest();
   }
 }
 

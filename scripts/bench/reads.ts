@@ -146,7 +146,7 @@ async function reads(
   kindsOf: (data: QueryData) => readonly Kind[],
 ) {
   const stores = await startStores(frame);
-  const data = await writeQueryData(connectTiers(frame, stores), shape);
+  const data = await writeQueryData(frame, connectTiers(frame, stores), shape);
   const kinds = kindsOf(data);
   const instances = await QueryInstances.start(frame, stores, options.clients);
   const { pause: pauseMs, hold: holdMs = 0, cpuProf } = options;

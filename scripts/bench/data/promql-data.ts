@@ -8,6 +8,7 @@ import type { TimeRange } from '../../../shared/model/selection';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
 import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
+import type { Frame } from '../frame/frame';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
 /**
@@ -61,6 +62,7 @@ export interface PromqlShape {
 }
 
 export async function writePromqlData(
+  frame: Pick<Frame, 'counter'>,
   tiers: Tiers,
   { sources, nowMs, warmHours, hasArchive }: PromqlShape,
 ): Promise<PromqlData> {
@@ -97,11 +99,13 @@ export async function writePromqlData(
     // Write the mark that a flusher leaves after moving windows. Without it, reads would query memory only.
     await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
   }
+  const countSource = frame.counter('sources are written', sources);
   await mapLimited(places, PARALLEL, async (place) => {
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
       await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));
     for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS)
       await tenant.store(place, at, frames(place, at, at + HOUR_MS));
+    countSource();
   });
 
   if (hasArchive)

@@ -5,6 +5,7 @@ import { labelsOf, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../
 import { dayOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
+import type { Frame } from '../frame/frame';
 import { makeAgentData } from './agent-data';
 import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
 
@@ -51,6 +52,7 @@ export interface QueryDataShape {
  * chunk for each host.
  */
 export async function writeQueryData(
+  frame: Pick<Frame, 'counter'>,
   tiers: Tiers,
   { hosts, nowMs, coldDays = 30, isWhole = false, areCounters = false }: QueryDataShape,
 ): Promise<QueryData> {
@@ -70,6 +72,7 @@ export async function writeQueryData(
   const coldToMs = isWhole ? startDayMs : startDayMs - DAY_MS;
   const coldFromMs = coldToMs - coldDays * DAY_MS;
 
+  const countArchivedWindow = frame.counter('archived windows have left memory', hosts * coldDays);
   const hostIds: string[] = [];
   const places: Place[] = [];
   /** Returns a host's frames. All hosts have the same values, but at different minutes. */
@@ -96,7 +99,10 @@ export async function writeQueryData(
     await tenant.register(place, coldFromMs);
     const leave = async (at: number) => tenant.leave(place, at, frames(place, at, at + MINUTE_MS)[0]!);
     // One window for each archived day is enough: a read needs the mark only to learn that the day has left memory.
-    for (let at = coldFromMs; at < coldToMs; at += DAY_MS) await leave(at);
+    for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
+      await leave(at);
+      countArchivedWindow();
+    }
     for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
       await leave(at);
       await tiers.manifest.announce(place.ref, dayOf(at));
@@ -124,11 +130,13 @@ export async function writeQueryData(
     }),
   );
   const afterMs = Array.from({ length: coldDays }, (_, i) => i * DAY_MS);
+  const countArchived = frame.counter('days are archived', coldDays);
   await mapLimited(afterMs, PARALLEL, async (ms) => {
     await tenant.archive(dayOf(coldFromMs + ms), places, (place) => shifted(firstDays.get(place)!, ms));
+    countArchived();
   });
   const refs = new Map(places.map(({ ref }) => [ref.partition, ref]));
-  if (isWhole) await tenant.rollUp([...refs.values()]);
+  if (isWhole) await tenant.rollUp([...refs.values()], frame.counter('steps of rollups are done'));
   return {
     apiKey: tenant.apiKey,
     hostIds,

@@ -222,11 +222,18 @@ export class TenantData {
     }
   }
 
-  /** Creates rollups of the partitions' archived days. */
-  async rollUp(refs: readonly PartitionRef[]): Promise<void> {
+  /**
+   * Creates rollups of the partitions' archived days.
+   *
+   * @param onStep called before each span, and before each group of a span
+   */
+  async rollUp(refs: readonly PartitionRef[], onStep: () => void): Promise<void> {
     const { cold, catalogue, manifest, rollups } = this.tiers;
     await rollUpPartitions({ cold, catalogue, manifest, rollups }, refs, {
-      hasTime: () => true,
+      hasTime: () => {
+        onStep();
+        return true;
+      },
       onFailure: (_, __, error) => {
         throw error;
       },

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { interruptible } from '../../ops/signals';
 import { lineOf } from './report';
 
+/** Minimum time between two reports of a long work, ms. */
+const REPORT_MS = 10_000;
+
 /**
  * One run of a benchmark. It reports progress on stderr. At the end it stops everything that it started, in reverse
  * order.
@@ -29,6 +32,27 @@ export class Frame {
   readonly log = (line: string): void => {
     process.stderr.write(`${line}\n`);
   };
+
+  /**
+   * Returns a function to call after each part of a long work. It reports how many parts are done, and the time since the
+   * work began, at most once in {@link REPORT_MS}.
+   *
+   * @param what the parts, such as `days are archived`
+   * @param total number of all parts; undefined if unknown
+   */
+  counter(what: string, total?: number): () => void {
+    const beganMs = performance.now();
+    let reportedMs = beganMs;
+    let done = 0;
+    return () => {
+      done++;
+      const nowMs = performance.now();
+      if (nowMs - reportedMs < REPORT_MS) return;
+      reportedMs = nowMs;
+      const of = total === undefined ? '' : ` of ${total}`;
+      this.log(`${done}${of} ${what} after ${Math.round((nowMs - beganMs) / 1000)} s`);
+    };
+  }
 
   /** Returns a function that appends a row to `rows` and reports it as progress. */
   adder<R extends object>(rows: R[]): (row: R) => void {

@@ -108,11 +108,13 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   /** Runs the cases alternately, so that other load on the machine affects all of them. */
   const compare = async (cases: readonly Partial<Case>[]) => {
     const found = cases.map((): Row[] => []);
+    const countCase = frame.counter('cases are measured', rounds * cases.length);
     for (let round = 0; round < rounds; round++)
       for (const [i, each] of cases.entries()) {
         const workload = { ...base, ...each };
         await memory.fill(workload.dataMB);
         found[i]!.push(await memory.measure(workload));
+        countCase();
       }
     for (const each of found) add(summary(each));
   };
