@@ -10,7 +10,7 @@ import { log } from '../platform/log';
 import { ENV } from '../platform/names';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
-import type { DeliveredRecord } from '../stream/delivered';
+import type { DeliveredRecord } from '../stream/record-decoder';
 import { DeletedTenants } from '../tenancy/deleted-tenants';
 import { SeriesCounter } from '../tenancy/series-counter';
 import { Tenants } from '../tenancy/tenants';

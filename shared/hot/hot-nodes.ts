@@ -2,7 +2,6 @@ import keySlot from 'cluster-key-slot';
 import { Redis } from 'ioredis';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { fullnessOf } from './fullness';
 import { HotKeys } from './hot-keys';
 import type { ScriptedClient } from './scripts';
 import { type PrimaryReply, primariesOf, type Topology } from './topology';
@@ -83,4 +82,17 @@ export class HotNodes {
     await this.now();
     return 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
   }
+}
+
+/**
+ * Computes the used share of a node's memory, 0 to 1, from the node's reply to `INFO memory`. Returns 0 if the node has
+ * no limit (`maxmemory`) or did not answer ('').
+ */
+export function fullnessOf(info: string): number {
+  const maxBytes = numberOf(info, 'maxmemory');
+  return maxBytes === 0 ? 0 : numberOf(info, 'used_memory') / maxBytes;
+}
+
+function numberOf(info: string, field: string): number {
+  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
 }

@@ -9,9 +9,8 @@ import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '..
 import { mapLimited } from '../platform/concurrency';
 import { isStoreFailure } from '../platform/store-failure';
 import type { LossWatch } from '../recovery/loss-watch';
-import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
-import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
+import { type DeliveredRecord, decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import type { DeletedTenants } from '../tenancy/deleted-tenants';
 import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';

@@ -1,6 +1,6 @@
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys } from '../platform/keys';
-import type { DeliveredRecord } from '../stream/delivered';
+import type { DeliveredRecord } from '../stream/record-decoder';
 
 /**
  * Stores records that cannot be decoded, or that a store refuses for their content. Each record becomes an object with

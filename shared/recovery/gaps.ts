@@ -5,8 +5,7 @@ import type { TimeRange } from '../model/selection';
 import { metaKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
-import type { DeliveredRecord } from '../stream/delivered';
-import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
+import { type DeliveredRecord, decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import {
   MalformedRedriveObjectError,
   planRedrive,

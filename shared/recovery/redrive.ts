@@ -1,6 +1,6 @@
 import { bucketKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
-import type { DeliveredRecord } from '../stream/delivered';
+import type { DeliveredRecord } from '../stream/record-decoder';
 import type { S3RedriveStore } from './redrive-bucket';
 import type { TableRedriveLedger } from './redrive-ledger';
 import { ARRIVAL_SLACK_MS } from './watermarks';

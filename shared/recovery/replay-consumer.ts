@@ -1,5 +1,5 @@
-import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
+import type { DeliveredRecord } from '../stream/record-decoder';
 import type { RecoveryTable, Replay } from './recovery-table';
 
 /** Maximum age of the cached copy of the replay's item that a batch uses, in ms. */

@@ -1,5 +1,5 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import type { DeliveredRecord } from '../stream/delivered';
+import type { DeliveredRecord } from '../stream/record-decoder';
 import type { IngestAgain } from './redrive';
 
 /** The event with which recovery calls the replayer function to ingest records of a redrive. */

@@ -3,7 +3,7 @@ import { type Deletion, type VersionedDeletion, withinKnownEpochs } from '../mod
 import type { Labels } from '../model/labels';
 import { dayStartMs, type PlacementEpoch, partitionKeyOf, partitionOf, sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import type { OutgoingRecord } from './outgoing';
+import type { OutgoingRecord } from './put';
 import { encodeRecord } from './record';
 
 /**

@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
-import type { OutgoingRecord } from './outgoing';
+
+/** A record to be put into the stream. */
+export interface OutgoingRecord {
+  readonly partitionKey: string;
+  readonly data: Buffer;
+}
 
 /**
  * The stream has not accepted all records of a request. The sender may retry the whole request: two copies of a sample

@@ -9,6 +9,16 @@ import { type PackedLayout, unpackLayout } from '../model/packed-layout';
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
 
+/** A record as the stream delivers it. {@link decodeRecord} decodes its data. */
+export interface DeliveredRecord {
+  /** The record's sequence number in its shard, in decimal digits. */
+  readonly sequenceNumber: string;
+  /** When the record arrived in the stream, as Unix time in ms. Kinesis calls this time "approximate". */
+  readonly arrivalMs: number;
+  readonly shardId: string;
+  readonly data: Uint8Array;
+}
+
 /** A record that this release can never read. The ingester puts it into quarantine. */
 export class MalformedRecordError extends Error {
   override readonly name = 'MalformedRecordError';

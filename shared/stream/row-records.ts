@@ -2,7 +2,7 @@ import { allowanceOfRequest, type Home } from '../dictionary/home';
 import type { SourceRow, SourceRows } from '../dictionary/series-source';
 import { dayOf, partitionKeyOf, partitionOf, partitionsOn } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import type { OutgoingRecord } from './outgoing';
+import type { OutgoingRecord } from './put';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 
 /**

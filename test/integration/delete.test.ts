@@ -20,7 +20,7 @@ import { readSeries } from '../../shared/query/read-series';
 import { Querier } from '../../shared/query/select';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { deletionRecords } from '../../shared/stream/deletion-records';
-import type { DeliveredRecord } from '../../shared/stream/delivered';
+import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 

@@ -11,7 +11,7 @@ import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/pl
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
-import type { OutgoingRecord } from '../../shared/stream/outgoing';
+import type { OutgoingRecord } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, queryInDuckdb, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';

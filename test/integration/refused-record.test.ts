@@ -4,8 +4,8 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';
 import { packLayout } from '../../shared/model/packed-layout';
 import { groupIdOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
-import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeRecord } from '../../shared/stream/record';
+import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { expectRefusals } from '../support/aws-contract';
 import { startTiers, type Tiers } from '../support/tiers';
 

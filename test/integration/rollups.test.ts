@@ -21,7 +21,7 @@ import { stepGrains } from '../../shared/query/plan';
 import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
-import type { DeliveredRecord } from '../../shared/stream/delivered';
+import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 

@@ -5,7 +5,7 @@ import { sourceIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read-series';
-import type { DeliveredRecord } from '../../shared/stream/delivered';
+import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import type { Tiers } from './tiers';
 

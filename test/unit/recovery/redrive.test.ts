@@ -10,7 +10,7 @@ import {
   redrive,
   redriveLost,
 } from '../../../shared/recovery/redrive';
-import type { DeliveredRecord } from '../../../shared/stream/delivered';
+import type { DeliveredRecord } from '../../../shared/stream/record-decoder';
 
 class CutOff extends Error {
   override readonly message = 'cut off';

@@ -1,4 +1,4 @@
-import { fullnessOf } from '../../../shared/hot/fullness';
+import { fullnessOf } from '../../../shared/hot/hot-nodes';
 
 test.each([
   { name: 'a node with a limit', used: 90, max: 100, expected: 0.9 },
