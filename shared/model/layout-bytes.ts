@@ -1,4 +1,5 @@
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
+import { concat } from './columns';
 import { idBytes } from './id';
 import { type Labels, labelsOf, METRIC_NAME } from './labels';
 
@@ -348,13 +349,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
  * numbers into slots by a function that everybody knows, and 65,536 hashes of one slot take 5 s.
  */
 export function distinctHashes(lists: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
-  for (const list of lists) {
-    all.set(list, end);
-    end += list.length;
-  }
-  all.sort();
+  const all = concat(lists).sort();
   let count = 0;
   for (const hash of all) if (count === 0 || hash !== all[count - 1]) all[count++] = hash;
   return all.slice(0, count);
