@@ -1,4 +1,4 @@
-import { streamClient } from '../../shared/compose/stream';
+import { streamClient } from '../../shared/compose/aws-clients';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';
 import { ALL_NAMES, ALL_TIME } from '../../shared/model/deletion';

@@ -10,9 +10,8 @@ import { ENV } from '../platform/names';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
-import { objectStore } from './object-store';
+import { metaTable, objectStore, warmTable } from './aws-clients';
 import { rollupDirectory } from './rollup-directory';
-import { metaTable, warmTable } from './tables';
 
 /** Builds the archiver's stores and clients from its environment variables. */
 export function archiveDependencies(): ArchiveDependencies &

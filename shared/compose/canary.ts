@@ -1,6 +1,6 @@
 import { ApiKeys } from '../tenancy/api-keys';
 import { Tenants } from '../tenancy/tenants';
-import { metaTable } from './tables';
+import { metaTable } from './aws-clients';
 
 /** Builds the canary's stores and clients from its environment variables. */
 export function canaryDependencies() {

@@ -2,8 +2,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Tenants } from '../tenancy/tenants';
-import { streamClient } from './stream';
-import { metaTable } from './tables';
+import { metaTable, streamClient } from './aws-clients';
 
 /** Builds the deleter's stores and clients from its environment variables. */
 export function deleterDependencies() {

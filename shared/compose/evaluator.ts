@@ -36,9 +36,8 @@ import { RecoveryTable } from '../recovery/recovery-table';
 import { GivenDocuments } from '../registry/given-documents';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
-import { boundCalls, requestHandler } from './bounded';
+import { boundCalls, metaTable, requestHandler } from './aws-clients';
 import { sampleWriter } from './sample-writer';
-import { metaTable } from './tables';
 
 /** Builds the evaluator's stores and clients from its environment variables. */
 export function evaluatorDependencies(): TaskRunDependencies {

@@ -6,8 +6,8 @@ import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { WarmTier } from '../warm/warm-tier';
+import { metaTable, warmTable } from './aws-clients';
 import { hotTier } from './hot-tier';
-import { metaTable, warmTable } from './tables';
 
 /** Builds the flusher's stores and clients from its environment variables. */
 export function flusherDependencies() {

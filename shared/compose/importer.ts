@@ -3,8 +3,8 @@ import { CACHES } from '../model/cache-budgets';
 import { settings } from '../platform/environment';
 import { Imports } from '../recovery/imports';
 import { Tenants } from '../tenancy/tenants';
+import { metaTable } from './aws-clients';
 import { sampleWriter } from './sample-writer';
-import { metaTable } from './tables';
 
 /** Builds the importer's stores and clients from its environment variables. */
 export function importerDependencies() {

@@ -15,9 +15,8 @@ import { DeletedTenants } from '../tenancy/deleted-tenants';
 import { SeriesCounter } from '../tenancy/series-counter';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
+import { metaTable, objectStore } from './aws-clients';
 import { hotTier } from './hot-tier';
-import { objectStore } from './object-store';
-import { metaTable } from './tables';
 
 /** Builds the stores and clients of the ingester or the replayer from its environment variables. */
 export function ingestDependencies(

@@ -9,9 +9,9 @@ import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
+import { metaTable } from './aws-clients';
 import { readDependencies } from './read';
 import { tenantStatus } from './status';
-import { metaTable } from './tables';
 
 /** Builds the operator function's stores and clients from its environment variables. */
 export function operatorDependencies(): OperatorDependencies {

@@ -7,8 +7,8 @@ import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { Tenants } from '../tenancy/tenants';
+import { metaTable } from './aws-clients';
 import { sampleWriter } from './sample-writer';
-import { metaTable } from './tables';
 
 /** Builds the stores and clients of post from its environment variables. */
 export function postDependencies() {

@@ -20,9 +20,9 @@ import { ApiKeys } from '../tenancy/api-keys';
 import { QueryBudgets } from '../tenancy/query-budgets';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
+import { metaTable } from './aws-clients';
 import { readDependencies } from './read';
 import { tenantStatus } from './status';
-import { metaTable } from './tables';
 
 /** Builds the query function's stores and clients from its environment variables. */
 export function queryDependencies() {

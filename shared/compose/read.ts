@@ -12,10 +12,9 @@ import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
+import { metaTable, objectReader, warmTable } from './aws-clients';
 import { hotTier } from './hot-tier';
-import { objectReader } from './object-store';
 import { rollupDirectory } from './rollup-directory';
-import { metaTable, warmTable } from './tables';
 
 /** Builds the stores and clients of a function that reads the three tiers from its environment variables. */
 export function readDependencies(times: CallTimes) {

@@ -10,9 +10,7 @@ import { S3RedriveStore } from '../recovery/redrive-bucket';
 import { TableRedriveLedger } from '../recovery/redrive-ledger';
 import type { RecoveryDependencies } from '../recovery/replay';
 import { replayerIngest } from '../recovery/replayer-call';
-import { objectStore } from './object-store';
-import { streamClient } from './stream';
-import { metaTable } from './tables';
+import { metaTable, objectStore, streamClient } from './aws-clients';
 
 /** Builds the recovery function's stores and clients from its environment variables. */
 export function recoveryDependencies(): RecoveryDependencies &

@@ -29,7 +29,7 @@ import { ApiKeys } from '../tenancy/api-keys';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
-import { metaTable } from './tables';
+import { metaTable } from './aws-clients';
 
 /** Builds the registry function's stores and clients from its environment variables. */
 export function registryDependencies() {

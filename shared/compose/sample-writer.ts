@@ -9,7 +9,7 @@ import { SampleWriter } from '../stream/sample-writer';
 import { SeriesLimit } from '../stream/series-limit';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
-import { streamClient } from './stream';
+import { streamClient } from './aws-clients';
 
 /** Makes the writer of a function that puts samples into the stream, and the meter that counts usage. */
 export function sampleWriter(table: Table, stage: RuntimeSettings) {

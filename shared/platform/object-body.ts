@@ -7,7 +7,7 @@ import {
 
 /**
  * Maximum number of times that an object is requested, if the connection breaks during the body each time. It
- * equals the `maxAttempts` of the SDK's client (compose/object-store.ts).
+ * equals the `maxAttempts` of the SDK's client (compose/aws-clients.ts).
  */
 const ATTEMPTS = 5;
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { boundCalls, requestHandler } from '../../../shared/compose/bounded';
+import { boundCalls, requestHandler } from '../../../shared/compose/aws-clients';
 import { type CallTimes, REQUEST_CALL_TIMES } from '../../../shared/platform/call-time';
 import { callDirectly } from '../../../shared/platform/direct-call';
 
