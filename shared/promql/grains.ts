@@ -3,7 +3,7 @@
  * result as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
-import { extrapolate, type LiveSamples, type RangeValue } from './range-functions';
+import { type ChangeFunction, extrapolation, type LiveSamples, type RangeValue } from './range-functions';
 import type { RollupUse } from './store';
 
 /** Range functions that can be computed from rollups, with each function's use of a range. */
@@ -55,7 +55,7 @@ export function overPoints(
     case 'rate':
     case 'increase':
     case 'delta':
-      return changeOverPoints(points, counts, name !== 'delta', name === 'rate');
+      return changeOverPoints(points, counts, name);
     default:
       return undefined;
   }
@@ -88,20 +88,16 @@ function sumOf(values: Float64Array, from: number, to: number, isExact: boolean)
   return sum.total;
 }
 
-function changeOverPoints(
-  points: LiveSamples,
-  counts: Float64Array,
-  isCounter: boolean,
-  isRate: boolean,
-): RangeValue {
+function changeOverPoints(points: LiveSamples, counts: Float64Array, name: ChangeFunction): RangeValue {
   const { values, resets } = points;
+  const extrapolate = extrapolation(points, name);
   return (from, to, stepRange) => {
     let change = values[to - 1]! - values[from]!;
-    if (isCounter)
+    if (name !== 'delta')
       for (let i = from + 1; i < to; i++)
         if (counts[i]! > 1) change += resets?.[i] ?? 0;
         else if (values[i]! < values[i - 1]!) change += values[i - 1]!;
-    return extrapolate(points, from, to, countOf(counts, from, to), change, stepRange, isCounter, isRate);
+    return extrapolate(change, from, to, countOf(counts, from, to), stepRange);
   };
 }
 

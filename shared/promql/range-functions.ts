@@ -36,9 +36,9 @@ function fold(of: RangeFunction['of'], least: 1 | 2 = 1): RangeFunction {
 
 /** Range-vector functions by name, except `absent_over_time`. */
 export const RANGE_FUNCTIONS: Readonly<Record<string, RangeFunction>> = {
-  rate: fold((samples) => changeOver(samples, true, true), 2),
-  increase: fold((samples) => changeOver(samples, true, false), 2),
-  delta: fold((samples) => changeOver(samples, false, false), 2),
+  rate: fold((samples) => changeOver(samples, 'rate'), 2),
+  increase: fold((samples) => changeOver(samples, 'increase'), 2),
+  delta: fold((samples) => changeOver(samples, 'delta'), 2),
   irate: fold(
     ({ timestamps, values }) =>
       (_, to) => {
@@ -131,14 +131,12 @@ export const RANGE_FUNCTIONS: Readonly<Record<string, RangeFunction>> = {
   }),
 };
 
-/**
- * Prepares `rate`, `increase` or `delta`.
- *
- * @param isRate whether to divide by the range's seconds
- */
-function changeOver(samples: LiveSamples, isCounter: boolean, isRate: boolean): RangeValue {
+export type ChangeFunction = 'rate' | 'increase' | 'delta';
+
+function changeOver(samples: LiveSamples, name: ChangeFunction): RangeValue {
   const { values } = samples;
-  const resets = isCounter ? resetsOf(values) : NO_RESETS;
+  const extrapolate = extrapolation(samples, name);
+  const resets = name === 'delta' ? NO_RESETS : resetsOf(values);
   let nextReset = 0;
   let lastFrom = 0;
   return (from, to, stepRange) => {
@@ -147,45 +145,39 @@ function changeOver(samples: LiveSamples, isCounter: boolean, isRate: boolean): 
     lastFrom = from;
     while (nextReset < resets.length && resets[nextReset]! <= from) nextReset++;
     for (let i = nextReset; i < resets.length && resets[i]! < to; i++) change += values[resets[i]! - 1]!;
-    return extrapolate(samples, from, to, to - from, change, stepRange, isCounter, isRate);
+    return extrapolate(change, from, to, to - from, stepRange);
   };
 }
 
 /**
- * Extrapolates the change of a value between a range's first and last samples to the whole range. If an end of the
- * range is far from the nearest sample, the extrapolation does not reach it. A counter is not extrapolated below zero.
+ * Returns a function that extrapolates the change of a value between a range's first and last samples to the whole
+ * range. If an end of the range is far from the nearest sample, the extrapolation does not reach it. A counter is not
+ * extrapolated below zero. The parameters of the returned function are:
  *
- * @param count number of samples in the range
- * @param change the difference between the last and the first value; for a counter, with its resets added
- * @param isRate whether to divide by the range's seconds
+ * - `change`: the difference between the last and the first value; for a counter, with its resets added
+ * - `from`, `to`: the indexes of the first sample, and just past the last one
+ * - `count`: number of samples in the range
  */
-export function extrapolate(
-  { timestamps, values }: LiveSamples,
-  from: number,
-  to: number,
-  count: number,
-  change: number,
-  { startMs, endMs }: StepRange,
-  isCounter: boolean,
-  isRate: boolean,
-): number {
-  const first = values[from]!;
-  const [firstMs, lastMs] = [timestamps[from]!, timestamps[to - 1]!];
-  const interval = (lastMs - firstMs) / 1000;
-  const average = interval / (count - 1);
-  const threshold = average * 1.1;
-  let toStart = (firstMs - startMs) / 1000;
-  let toEnd = (endMs - lastMs) / 1000;
-  if (toStart >= threshold) toStart = average / 2;
-  if (isCounter) {
-    let toZero = toStart;
-    if (change > 0 && first >= 0) toZero = interval * (first / change);
-    if (toZero < toStart) toStart = toZero;
-  }
-  if (toEnd >= threshold) toEnd = average / 2;
-  let factor = (interval + toStart + toEnd) / interval;
-  if (isRate) factor /= (endMs - startMs) / 1000;
-  return change * factor;
+export function extrapolation({ timestamps, values }: LiveSamples, name: ChangeFunction) {
+  return (change: number, from: number, to: number, count: number, { startMs, endMs }: StepRange): number => {
+    const first = values[from]!;
+    const [firstMs, lastMs] = [timestamps[from]!, timestamps[to - 1]!];
+    const interval = (lastMs - firstMs) / 1000;
+    const average = interval / (count - 1);
+    const threshold = average * 1.1;
+    let toStart = (firstMs - startMs) / 1000;
+    let toEnd = (endMs - lastMs) / 1000;
+    if (toStart >= threshold) toStart = average / 2;
+    if (name !== 'delta') {
+      let toZero = toStart;
+      if (change > 0 && first >= 0) toZero = interval * (first / change);
+      if (toZero < toStart) toStart = toZero;
+    }
+    if (toEnd >= threshold) toEnd = average / 2;
+    let factor = (interval + toStart + toEnd) / interval;
+    if (name === 'rate') factor /= (endMs - startMs) / 1000;
+    return change * factor;
+  };
 }
 
 const NO_RESETS = new Uint32Array(0);
