@@ -149,11 +149,9 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
 }
 
 /** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */
-function isSeen(read: ReadContext, { day, ref, windowsFromMs, windowsToMs }: DayPlan): boolean {
-  return read.selection.groups.every(
-    (group) =>
-      read.stores.warm.cache.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
-  );
+function isSeen(read: ReadContext, day: DayPlan): boolean {
+  const { cache } = read.stores.warm;
+  return read.selection.groups.every((group) => cache.items(day, group, undefined) !== undefined);
 }
 
 async function fetchRound(read: ReadContext, requests: Requests, leastInHot: number): Promise<Fetched> {

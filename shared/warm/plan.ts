@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { windowStartMs } from '../model/placement';
+import { type Day, type PartitionRef, windowStartMs } from '../model/placement';
 
 /** The windows of a group's day that a read wants. */
 export interface WantedWindows {
@@ -8,6 +8,17 @@ export interface WantedWindows {
   readonly windowsToMs: number;
   /** Every length that the windows may have, ms. */
   readonly windowLengthsMs: readonly number[];
+}
+
+/** A day of a partition to read, with the wanted windows. */
+export interface WarmDay extends WantedWindows {
+  readonly ref: PartitionRef;
+  readonly day: Day;
+  /**
+   * Number of times that flushes had announced the day (DESIGN.md, rule 12) when the manifest was read, which
+   * was after memory. Undefined if the manifest has not been read yet. The read then uses no cached items.
+   */
+  readonly announcements: number | undefined;
 }
 
 /** Minimum number of groups for reads by key. With fewer groups, each group is read with a query. */

@@ -2,23 +2,12 @@ import { openChunk } from '../codec';
 import { type Id, idText } from '../model/id';
 import type { Layout } from '../model/layout';
 import { pickFromChunk, pickOf } from '../model/layout-block';
-import type { Day, GroupId, PartitionRef } from '../model/placement';
+import type { GroupId } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
-import type { WantedWindows } from './plan';
+import type { WarmDay } from './plan';
 import type { PickedChunk } from './warm-item-cache';
 import type { WarmItem, WarmTier } from './warm-tier';
-
-/** A day of a partition to read, with the wanted windows. */
-export interface WarmDay extends WantedWindows {
-  readonly ref: PartitionRef;
-  readonly day: Day;
-  /**
-   * Number of times that flushes had announced the day (DESIGN.md, rule 12) when the manifest was read, which
-   * was after memory. Undefined if the manifest has not been read yet. The read then uses no cached items.
-   */
-  readonly announcements: number | undefined;
-}
 
 /** Maximum number of requests in progress. */
 const PARALLEL = 16;
@@ -66,8 +55,7 @@ async function itemsOf(
 ): Promise<readonly WarmItem[]> {
   const { cache } = warm;
   const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, announcements } = target;
-  const known =
-    announcements === undefined ? undefined : cache.items(ref, day, group, fromMs, toMs, announcements);
+  const known = announcements === undefined ? undefined : cache.items(target, group, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
   // The cache can serve a later read only if it knows how many announcements of the day these items include.

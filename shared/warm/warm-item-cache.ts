@@ -3,6 +3,7 @@ import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, partitionText } from '../model/placement';
+import type { WarmDay } from './plan';
 import type { WarmItem } from './warm-tier';
 
 /** The warm items of a group's day that a reader has cached. */
@@ -17,6 +18,9 @@ interface CachedItems {
   readonly toMs: number;
   readonly items: readonly WarmItem[];
 }
+
+/** A day of a partition, with the wanted windows. */
+type CachedDay = Pick<WarmDay, 'ref' | 'day' | 'windowsFromMs' | 'windowsToMs'>;
 
 /** The wanted series of a chunk. `block` is undefined when the chunk has none of them. */
 export interface PickedChunk {
@@ -54,17 +58,14 @@ export class WarmItemCache {
   );
 
   /**
-   * Returns the cached items of the windows that begin in `[fromMs, toMs)`; undefined if the cache lacks some of them.
+   * Returns the cached items of a group's wanted windows; undefined if the cache lacks some of them.
    *
    * @param announcements number of times that flushes had announced the day, counted after memory was read. Items that
    *   were cached at another number are not returned. If undefined, items are returned whatever their number
    */
   items(
-    ref: PartitionRef,
-    day: Day,
+    { ref, day, windowsFromMs: fromMs, windowsToMs: toMs }: CachedDay,
     group: GroupId,
-    fromMs: number,
-    toMs: number,
     announcements: number | undefined,
   ): WarmItem[] | undefined {
     const known = this.cache.get(groupKey(ref, day, group));
