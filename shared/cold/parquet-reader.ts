@@ -72,7 +72,8 @@ export class ArchiveReader {
       this.object.slice(chunk.directory),
       layouts.get(chunk.layout) ?? this.layout(chunk.layout),
     ]);
-    return readSeries(this.object, chunk, decodePageDirectory(directory), layout, wanted, true);
+    const request = { layout, wanted, withVersions: true };
+    return readSeries(this.object, chunk, decodePageDirectory(directory), request);
   }
 
   /** @throws {CorruptArchiveError} */
@@ -167,7 +168,7 @@ export async function readListed(
 ): Promise<LocatedBlock | undefined> {
   const layout =
     layouts.get(chunk.layout) ?? decodeLayout(unpackLayout(await object.slice(chunk.layoutRange)));
-  return readSeries(object, chunk, decodePageDirectory(directory!), layout, wanted, withVersions);
+  return readSeries(object, chunk, decodePageDirectory(directory!), { layout, wanted, withVersions });
 }
 
 /** Counts the samples that some columns of a listed chunk have in a time range, without a request. */
@@ -185,14 +186,19 @@ export function countListed(
   return count;
 }
 
+interface SeriesRequest {
+  /** The chunk's layout. */
+  readonly layout: Layout;
+  readonly wanted: Layout;
+  readonly withVersions: boolean;
+}
+
 /** Reads the pages of the wanted series of a chunk and, if requested, the versions. */
 async function readSeries(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
   chunk: Omit<ArchivedChunk, 'directory'>,
   { pageBytes, rowSets }: PageDirectory,
-  layout: Layout,
-  wanted: Layout,
-  withVersions: boolean,
+  { layout, wanted, withVersions }: SeriesRequest,
 ): Promise<LocatedBlock | undefined> {
   const found: { series: number; position: number; page: ByteRange }[] = [];
   let { offset } = chunk;
