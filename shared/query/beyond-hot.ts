@@ -143,29 +143,25 @@ function planArchive(
           },
         });
   const days = samples.flatMap((entry) => partsToRead(facts, entry, isInWarm.has(entry.day)));
-  const own =
-    days.length === 0 ? {} : directory === undefined ? { directory: true } : readOf(days, directory);
-  const later = directory === undefined ? days : [];
-  const requests = { ...warmRequest, rollups, ...own };
-  if (rollups.length === 0 && later.length === 0) return { requests };
+  const bySamples = planSamples(days, directory);
+  const requests = { ...warmRequest, rollups, ...bySamples?.requests };
+  if (rollups.length === 0) return { ...bySamples, requests };
+  // A read that uses rollups has not read the directory yet, so all samples are still to be read.
   return {
     requests,
-    next: ({ points, directory }) => {
-      const more = entries.filter(({ day }) => points?.unproven.has(dayStartMs(day)));
-      return planSamples([...later, ...more.flatMap((entry) => partsToRead(facts, entry, false))], directory);
+    next: (found) => {
+      const unproven = entries.filter(({ day }) => found.points?.unproven.has(dayStartMs(day)));
+      const more = unproven.flatMap((entry) => partsToRead(facts, entry, false));
+      return planSamples([...days, ...more], found.directory);
     },
   };
 }
 
-/** Plans the rounds that read the remaining samples. If the directory is still to be read, it comes first. */
+/** Plans the rounds that read samples of archived days. If the directory is still to be read, it comes first. */
 function planSamples(days: readonly ColdDay[], directory: Responses['directory']): Round | undefined {
   if (days.length === 0) return undefined;
-  if (directory !== undefined) return { requests: readOf(days, directory) };
-  return { requests: { directory: true }, next: ({ directory }) => planSamples(days, directory) };
-}
-
-function readOf(days: readonly ColdDay[], directory: NonNullable<Responses['directory']>): Requests {
-  return { samples: { days, directory } };
+  if (directory !== undefined) return { requests: { samples: { days, directory } } };
+  return { requests: { directory: true }, next: (found) => planSamples(days, found.directory) };
 }
 
 /** Returns the parts of a day that may have the wanted series. */
