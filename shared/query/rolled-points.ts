@@ -93,15 +93,16 @@ function unprovenDays(
 ): Set<number> {
   const unproven = new Set<number>();
   if (edges === 'steps') return unproven;
-  const needsFirst = edges === 'exact' && HAS_FIRST.has(use);
-  const needsResets = edges === 'exact' && use === 'increase';
   for (const { requested, grains } of objects) {
     const checked = new Set<GrainTimes>();
     for (const [, { times, columns }] of grains) {
-      const mayLackValues = needsFirst && (columns.resets !== undefined || columns.toRest !== undefined);
+      const mayLackValues =
+        edges === 'exact' &&
+        HAS_FIRST.has(use) &&
+        (columns.resets !== undefined || columns.toRest !== undefined);
       if (checked.has(times) && !mayLackValues) continue;
       checked.add(times);
-      const { starts, counts, firsts, inexact } = times;
+      const { starts, firsts, inexact } = times;
       for (const range of requested.ranges) {
         const [from, to] = grainsIn(starts, range, grainMs);
         for (let grain = from; grain < to; grain++) {
@@ -110,16 +111,27 @@ function unprovenDays(
           // the very start.
           const isOnlyStart = start + 1 >= range.toMs;
           if (isOnlyStart && firsts[grain]! > 0) continue;
-          const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
-          const hasStart = firsts[grain] === 0 && counts[grain]! > 1;
-          const lacksFirst = hasStart && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
-          const isUnknown = !isOnlyStart && ((needsFirst && lacksFirst) || (needsResets && fallsOften));
-          if (inexact[grain] === 1 || isUnknown) unproven.add(grainStartMs(start, DAY_MS));
+          const lacks = mayLackValues && !isOnlyStart && lacksValues(times, columns, grain, use);
+          if (inexact[grain] === 1 || lacks) unproven.add(grainStartMs(start, DAY_MS));
         }
       }
     }
   }
   return unproven;
+}
+
+/** Whether a grain lacks a value that the points of a use in {@link HAS_FIRST} need. NaN stands for such a value. */
+function lacksValues(
+  { counts, firsts }: GrainTimes,
+  { resets, toRest }: Columns,
+  grain: number,
+  use: RollupUse,
+): boolean {
+  const lacksResets = Number.isNaN(resets?.[grain] ?? 0);
+  if (use === 'increase' && lacksResets) return true;
+  // A sample at the very start gets a point of its own. Then the first sample of the rest must be known.
+  const hasStartAndRest = firsts[grain] === 0 && counts[grain]! > 1;
+  return hasStartAndRest && (lacksResets || Number.isNaN(toRest?.[grain] ?? 0));
 }
 
 /**
