@@ -18,7 +18,7 @@ import { ReadBudget } from './read-budget';
 import type { ReadDependencies } from './read-context';
 import { foundIn } from './read-series';
 import type { Points } from './rolled-points';
-import type { SelectionCache, VersionedView } from './selection-cache';
+import type { CacheableView, SelectionCache } from './selection-cache';
 import type { SourceDeletions } from './source-deletions';
 import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
@@ -132,7 +132,7 @@ export class Querier {
   }
 
   /** Returns the tenant's index for browsing the series in a range: see browse.ts. */
-  async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
+  async view(range: TimeRange, budget: ReadBudget): Promise<CacheableView> {
     const changes = this.listedChanges().then(({ index }) => index);
     // The promise may reject before anyone awaits it; do not let Node report that as unhandled. TenantIndexes awaits it
     // only for periods that it has read before, and reports the failure then.
@@ -141,8 +141,8 @@ export class Querier {
       this.dependencies.indexes.of(this.tenant.id, range, changes),
       this.dependencies.hostLabels.of(this.tenant.id),
     ]);
-    const version = `${indexed.version} ${joined.version}`;
-    return { ...indexed, joined, version, spend: (steps) => budget.spend(steps) };
+    const token = `${indexed.generation} ${joined.generation}`;
+    return { ...indexed, joined, token, spend: (steps) => budget.spend(steps) };
   }
 
   /**

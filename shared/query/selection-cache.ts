@@ -12,16 +12,16 @@ export interface SelectedSource extends SourceSeries {
   readonly layout: Layout;
 }
 
-/** A view with a version. Views of a tenant with equal versions select the same series. */
-export interface VersionedView extends IndexView {
+/** A view whose selections can be cached. Views of a tenant with equal tokens select the same series. */
+export interface CacheableView extends IndexView {
   /** Lower bound of the times of each layout's samples in the range, ms, by the layout's number. */
   readonly firstMs: Float64Array;
-  readonly version: string;
+  readonly token: string;
 }
 
 interface CachedSelection {
-  /** Version of the view from which the series were selected. */
-  readonly version: string;
+  /** Token of the view from which the series were selected. */
+  readonly token: string;
   readonly sources: readonly SelectedSource[];
   readonly seriesCount: number;
 }
@@ -46,15 +46,15 @@ export class SelectionCache {
    */
   of(
     tenantId: Id,
-    view: VersionedView,
+    view: CacheableView,
     matchers: readonly Matcher[],
     limits: SelectLimits,
   ): readonly SelectedSource[] {
-    const { version } = view;
+    const { token } = view;
     const key = JSON.stringify(matchers);
     const known = this.cache.get(key, tenantId);
     if (
-      known?.version === version &&
+      known?.token === token &&
       known.seriesCount <= limits.series &&
       known.sources.length <= limits.sources
     )
@@ -65,7 +65,7 @@ export class SelectionCache {
       layout: found.matches.length === 1 ? found.matches[0]!.ownLayout(found.series) : layoutOf(found.series),
     }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
-    this.cache.set(key, { version, sources, seriesCount }, tenantId);
+    this.cache.set(key, { token, sources, seriesCount }, tenantId);
     return sources;
   }
 }

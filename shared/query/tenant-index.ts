@@ -62,7 +62,7 @@ interface TenantIndex {
         readonly layouts: readonly (readonly number[])[];
         readonly live: Uint8Array;
         readonly firstMs: Float64Array;
-        readonly version: number;
+        readonly generation: number;
       }
     | undefined;
   readonly periods: Map<Period, PeriodLayouts>;
@@ -76,7 +76,7 @@ interface TenantIndex {
  */
 export class TenantIndexes {
   private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
-  private versions = 0;
+  private generations = 0;
 
   constructor(
     private readonly catalogue: Pick<Catalogue, 'index' | 'packedLayout'>,
@@ -86,7 +86,7 @@ export class TenantIndexes {
 
   /**
    * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in
-   * the range, and `firstMs` is a lower bound of their times. `version` stays the same while nothing changes.
+   * the range, and `firstMs` is a lower bound of their times. `generation` stays the same while nothing changes.
    *
    * @param changes the index's current change token (change-list.ts); undefined if it was not read. Periods
    *   that this instance has never read are read without waiting for the token
@@ -100,7 +100,7 @@ export class TenantIndexes {
     readonly index: SeriesIndex;
     readonly live: Uint8Array;
     readonly firstMs: Float64Array;
-    readonly version: number;
+    readonly generation: number;
   }> {
     const periods = periodsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
@@ -135,10 +135,10 @@ export class TenantIndexes {
           firstMs[layout] = Math.min(firstMs[layout]!, startMs);
         }
       }
-      tenant.last = { layouts, live, firstMs, version: ++this.versions };
+      tenant.last = { layouts, live, firstMs, generation: ++this.generations };
     }
-    const { live, firstMs, version } = tenant.last!;
-    return { index, live, firstMs, version };
+    const { live, firstMs, generation } = tenant.last!;
+    return { index, live, firstMs, generation };
   }
 
   private async refresh(

@@ -37,7 +37,7 @@ export interface HostNames {
   /** The active hosts, sorted by id. */
   readonly hosts: readonly RegisteredHost[];
   /** Number that changes each time the hosts are read again. */
-  readonly version: number;
+  readonly generation: number;
 }
 
 /**
@@ -46,7 +46,7 @@ export interface HostNames {
 export class HostLabels {
   private readonly cache = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
 
-  private versions = 0;
+  private generations = 0;
 
   constructor(
     private readonly hosts: Pick<Hosts, 'list'>,
@@ -81,7 +81,7 @@ export class HostLabels {
       names: HOST_LABELS,
       of: (host) => labels.get(host),
       hosts,
-      version: ++this.versions,
+      generation: ++this.generations,
     };
   }
 

@@ -63,7 +63,7 @@ export class MonitorWorld {
         names: ['hostname', 'role', 'service'],
         of: () => undefined,
         hosts: this.hosts,
-        version: 1,
+        generation: 1,
       }),
       services: { list: async () => [{ id: 's', name: 'shop', memo: '', roles: [] }] },
       hasPosted: async (_, id) => id !== 'never',

@@ -3,10 +3,10 @@ import { labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
 import { shapeOf } from '../../../shared/model/shape';
-import { SelectionCache, type VersionedView } from '../../../shared/query/selection-cache';
+import { type CacheableView, SelectionCache } from '../../../shared/query/selection-cache';
 
 /** A view of hosts that each post one metric. */
-function viewOf(version: string, hosts: readonly string[]): VersionedView {
+function viewOf(token: string, hosts: readonly string[]): CacheableView {
   const index = new SeriesIndex();
   for (const [i, host] of hosts.entries()) {
     const { id, bytes } = layoutOf([labelsOf(['__name__', 'up'], ['host', host])]);
@@ -19,7 +19,7 @@ function viewOf(version: string, hosts: readonly string[]): VersionedView {
     live: new Uint8Array(hosts.length).fill(1),
     joined: { names: [], of: () => undefined },
     firstMs: new Float64Array(hosts.length),
-    version,
+    token,
   };
 }
 
