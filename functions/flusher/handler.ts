@@ -50,7 +50,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   // While a command moves hash slots, flush everything immediately, so that there is little to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
-  const round = {
+  const task = {
     dueBeforeMs: drain ? before : before - leastMs,
     spreadMs: drain ? 0 : spreadMs,
     startAt: Math.random(),
@@ -64,8 +64,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, partitions, ...moved } =
     host === undefined
-      ? await flushLane(dependencies, { ...round, lane, lanes, watermarkMs })
-      : { ...(await flushHost(dependencies, host, round)), partitions: [] };
+      ? await flushLane(dependencies, { ...task, lane, lanes, watermarkMs })
+      : { ...(await flushHost(dependencies, host, task)), partitions: [] };
   // Write the time from which a replay must begin after a loss of memory. A drain has no lane, so it does not write it.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {

@@ -17,13 +17,13 @@ export interface LaneDependencies extends PartitionsDependencies {
   readonly tenants: Pick<Tenants, 'isDeleted'>;
 }
 
-/** The task of one round of a lane. */
-export interface LaneRound extends FlushTask {
+/** The task of one run of a lane. */
+export interface LaneTask extends FlushTask {
   /** Number of the lane, from 0. */
   readonly lane: number;
   readonly lanes: number;
   /**
-   * The stream's watermark, ms, read before the round; 0 if unknown. Every record that arrived before the watermark has
+   * The stream's watermark, ms, read before the run; 0 if unknown. Every record that arrived before the watermark has
    * been appended to memory.
    */
   readonly watermarkMs: number;
@@ -34,7 +34,7 @@ export interface LaneRound extends FlushTask {
   readonly startAt: number;
 }
 
-/** The result of a round. `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, flushed or not. */
+/** The result of a run. `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, flushed or not. */
 export interface LaneSum extends FlushSum {
   /** All partitions of the lane. */
   readonly partitions: readonly PartitionRef[];
@@ -45,13 +45,13 @@ const TENANTS_READ_AT_ONCE = 16;
 
 /**
  * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
- * each on its own partitions. The schedule invokes a round of each lane once a minute. A round surveys hundreds of
+ * each on its own partitions. The schedule invokes a run of each lane once a minute. A run surveys hundreds of
  * partitions with one call. It makes separate calls for a partition only if the partition has something due, or if the
  * partition's mark does not name its primary.
  */
 export async function flushLane(
   dependencies: LaneDependencies,
-  { lane, lanes, watermarkMs, startAt, ...task }: LaneRound,
+  { lane, lanes, watermarkMs, startAt, ...task }: LaneTask,
 ): Promise<LaneSum> {
   const { hot, losses, recovery } = dependencies;
   const { dueBeforeMs, spreadMs } = task;

@@ -114,7 +114,7 @@ export async function flushPartitions(
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
       // If frames have expired, the partition's mark is no longer valid. Resolve it now. Otherwise `isMarkedHere` below
-      // would be false, and the lane's lowest arrival time would stay unknown until the next round.
+      // would be false, and the lane's lowest arrival time would stay unknown until the next run.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {

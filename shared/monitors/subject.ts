@@ -4,7 +4,7 @@ import type { Service } from '../registry/services';
 import type { AlertSubject } from './alert-subject';
 import type { Thresholds } from './judge';
 import { judgesResponseTimes, responseThresholds } from './judge-probe';
-import { withLabelValues } from './label-values';
+import { withLabelValues } from './label-placeholders';
 import { type Monitor, monitorNameOf } from './monitor';
 
 /** Objects of the registry that alerts refer to. */

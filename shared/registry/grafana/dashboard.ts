@@ -1,7 +1,7 @@
 import type { DashboardSpec, Widget, WidgetLayout } from '../dashboard';
 import { COLUMNS, MAX_HEIGHT, MAX_MEMO, MAX_NAME, MAX_ROW, MAX_WIDGETS, URL_PATH } from '../dashboard-limits';
-import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
 import type { LeftOut } from './left-out';
+import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './lenient-json';
 import { convertPanel } from './panel';
 import { dataSourcesOf } from './queries';
 import { convertVariables } from './variables';

@@ -1,6 +1,6 @@
 import type { Widget, WidgetLayout, WidgetMetric } from '../dashboard';
 import { MAX_MARKDOWN, MAX_TEXT } from '../dashboard-limits';
-import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './fields';
+import { type Fields, fieldsOf, listOf, numberOf, shorten, textOf } from './lenient-json';
 import { type DataSources, innerQuery, type PanelQuery, queriesOf, unitedQuery } from './queries';
 
 export interface ConvertedPanel {

@@ -1,5 +1,5 @@
 import { MAX_TEXT } from '../dashboard-limits';
-import { type Fields, fieldsOf, listOf, textOf } from './fields';
+import { type Fields, fieldsOf, listOf, textOf } from './lenient-json';
 
 export interface PanelQuery {
   readonly query: string;

@@ -1,8 +1,8 @@
 import type { Variable } from '../dashboard';
 import { MAX_NAME, MAX_TEXT, MAX_VALUES, MAX_VARIABLES, VARIABLE_NAME } from '../dashboard-limits';
 import { parseLabelValues } from '../label-values';
-import { type Fields, fieldsOf, listOf, shorten, textOf } from './fields';
 import type { LeftOut } from './left-out';
+import { type Fields, fieldsOf, listOf, shorten, textOf } from './lenient-json';
 
 export interface ConvertedVariables {
   readonly variables: readonly Variable[];

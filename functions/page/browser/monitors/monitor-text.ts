@@ -1,5 +1,5 @@
 import type { AlertRecord } from '../../../../shared/monitors/alert-record';
-import { withLabelValues } from '../../../../shared/monitors/label-values';
+import { withLabelValues } from '../../../../shared/monitors/label-placeholders';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 
 export function monitorName({ name, type }: Pick<Monitor, 'name' | 'type'>): string {
