@@ -211,10 +211,11 @@ test(`random queries (FUZZ_SEED=${SEED}) have the same results in parts`, async 
   expect(inParts).toBeGreaterThan(40);
 });
 
+const DUPLICATES = /^(found duplicate series for the match group|multiple matches for labels:).*/s;
+
 function shown(result: QueryResult | Error) {
-  // Each part finds the first duplicates of its own steps.
-  if (result instanceof Error)
-    return { message: result.message.replace(/(?<=^found duplicate series for the match group ).*\];/s, '') };
+  // Each part finds the first duplicates of its own steps, on either side.
+  if (result instanceof Error) return { message: result.message.replace(DUPLICATES, 'duplicates') };
   const { value, warnings, infos } = result;
   // Each part warns of its first wrong quantile. A part of one step may be sorted.
   const remarks = [...warnings, ...infos].filter((text) => !/quantile value|sort is ineffective/.test(text));
