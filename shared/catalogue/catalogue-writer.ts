@@ -1,5 +1,6 @@
 import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
+import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
@@ -7,11 +8,10 @@ import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { insertItems, type Table, updateItem, updateItemIf } from '../platform/table';
 import { Catalogue } from './catalogue';
-import { IndexWriter } from './index-writer';
-import { dayNumber, isPutOn, lastPutOf, writtenAs } from './last-put';
+import { IndexWriter } from './index-table';
 import { expiresAtOf, renewalPeriodOf } from './lifetimes';
 import { poolOfMembers } from './pool-table';
-import { SourceRenewal } from './source-renewal';
+import { SourceRenewal } from './source-index';
 
 /** A layout to put into the catalogue before samples are written in it. */
 export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes'> {
@@ -39,7 +39,7 @@ export class CatalogueWriter extends Catalogue {
   readonly indexWriter: IndexWriter;
   private readonly renewal: SourceRenewal;
   /**
-   * Remembers the layouts (last-put.ts) and index entries that this instance has written, and the renewal period in
+   * Remembers the layouts ({@link LastPut}) and index entries that this instance has written, and the renewal period in
    * which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
@@ -173,4 +173,36 @@ export class CatalogueWriter extends Catalogue {
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }
+}
+
+/**
+ * An instance's record of its last put of a layout: the day of the put, and the lower bound of the samples'
+ * timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds only numbers.
+ */
+type LastPut = number;
+
+/**
+ * Upper bound of Unix time in seconds, which is reached in the year 2242. The packed number is the day multiplied by
+ * this bound, plus the time.
+ */
+const MAX_SECONDS = 2 ** 33;
+
+/** Returns the number of a UTC day since 1970. */
+function dayNumber(nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS);
+}
+
+function lastPutOf(day: number, firstMs: number): LastPut {
+  // Rounding up to a second is safe: at worst, the layout is put once more than necessary.
+  return day * MAX_SECONDS + Math.min(MAX_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
+}
+
+/** Whether a layout was put on `day`, with a lower bound of `firstMs` or earlier. */
+function isPutOn(day: number, firstMs: number, last: LastPut): boolean {
+  return Math.floor(last / MAX_SECONDS) === day && (last % MAX_SECONDS) * 1000 <= firstMs;
+}
+
+/** Returns the key under which an instance stores a layout's {@link LastPut} in its map. */
+function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
+  return `${group}#${layoutId}#${windowMs}`;
 }
