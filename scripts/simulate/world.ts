@@ -115,9 +115,14 @@ export async function startWorld(
   // The checkout's path may be too long for a socket.
   const dataDir = mkdtempSync(join(tmpdir(), 'simulate-'));
   const socket = join(dataDir, 'socket');
-  // Valkey has its own process group, so it does not end by itself when the simulation fails.
-  const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
+  const children: ChildProcess[] = [];
+  const adopt = (child: ChildProcess) => void children.push(child);
   const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
+  // Valkey has its own process group, so it does not end by itself when the simulation fails.
+  const killChildren = () => {
+    for (const child of children) child.kill();
+  };
+  process.once('exit', killChildren);
 
   const scheduler = new Scheduler(seed, startMs, onTrace);
   const { random } = scheduler;
@@ -273,6 +278,8 @@ export async function startWorld(
     stop: async () => {
       memory.close();
       await hot.stop();
+      // The listener would keep this world in memory, and the next seeds need the memory.
+      process.removeListener('exit', killChildren);
       rmSync(dataDir, { recursive: true, force: true });
       rmSync(dirname(files.get('post')!), { recursive: true, force: true });
     },
