@@ -71,6 +71,12 @@ const COUNTER_QUERIES = {
   topk: 'topk(10, rate(x_total[W]))',
 };
 
+/**
+ * Steps with which Grafana's Prometheus data source asks for a graph of 1,000 pixels. Its `$__rate_interval` is a minute
+ * longer, the scrape interval.
+ */
+const GRAFANA_STEPS = { '90d': '2h', '458d': '12h' } as const;
+
 export const history = bench({
   name: 'history',
   summary: 'reads of an hour to 460 days, of a series and of a host',
@@ -82,7 +88,9 @@ export const history = bench({
     clients: count('clients, each with an instance of query', 2),
     hosts: count('hosts, 100 series each', 1),
     days: count('days in the archive', COLD_DAYS),
-    counters: flag('the series are counters; measure PromQL over all of them, by the hour and by the day'),
+    counters: flag(
+      'the series are counters; measure PromQL over all of them, by the hour, by the day, and as Grafana asks',
+    ),
     seconds: number('how long each kind of query is measured', 3),
     hold: number('delay of each response of a store, ms', 0),
     only: texts(
@@ -182,21 +190,37 @@ function pathOf(
 
 /** Returns the kinds of PromQL queries over counters, for the ranges that the archived days cover. */
 function counterKinds({ ranges: { hot } }: QueryData, coldDays: number): Kind[] {
-  return PROMQL_RANGES.filter((range) => parseDuration(range)! <= coldDays * DAY_MS).flatMap((range) =>
-    (['1h', '1d'] as const).flatMap((step) =>
-      Object.entries(COUNTER_QUERIES).map(([query, text]) => ({
-        kind: { query, step, range },
-        pathOf: () => promqlPath(text.replace('W', step), hot.toMs - parseDuration(range)!, hot.toMs, step),
-      })),
+  const isCovered = (range: string) => parseDuration(range)! <= coldDays * DAY_MS;
+  const kindOf = (query: string, step: string, range: string, text: string, more = {}): Kind => ({
+    kind: { query, step, range },
+    pathOf: () => promqlPath(text, hot.toMs - parseDuration(range)!, hot.toMs, step, more),
+  });
+  const exact = PROMQL_RANGES.filter(isCovered).flatMap((range) =>
+    ['1h', '1d'].flatMap((step) =>
+      Object.entries(COUNTER_QUERIES).map(([query, text]) =>
+        kindOf(query, step, range, text.replace('W', step)),
+      ),
     ),
   );
+  const grafana = Object.entries(GRAFANA_STEPS)
+    .filter(([range]) => isCovered(range))
+    .map(([range, step]) =>
+      kindOf('grafana', step, range, COUNTER_QUERIES.sum.replace('W', `${step}1m`), {
+        max_source_resolution: 'auto',
+      }),
+    );
+  return [...exact, ...grafana];
 }
 
-/** The path of a range query whose steps are whole hours or days. */
-function promqlPath(query: string, fromMs: number, toMs: number, step: '1h' | '1d'): string {
+/**
+ * The path of a range query whose steps begin at multiples of their length.
+ *
+ * @param more further parameters of the query
+ */
+function promqlPath(query: string, fromMs: number, toMs: number, step: string, more = {}): string {
   const stepMs = parseDuration(step)!;
   const end = Math.floor(toMs / stepMs) * stepMs;
   const seconds = (ms: number) => String(ms / 1000);
   const range = { start: seconds(end - (toMs - fromMs)), end: seconds(end), step: seconds(stepMs) };
-  return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range })}`;
+  return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range, ...more })}`;
 }
