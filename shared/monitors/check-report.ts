@@ -68,6 +68,8 @@ export interface ReportContext {
 const MAX_AGE_MS = 6 * HOUR_MS;
 /** A report that is further in the future than this, in ms, comes from an agent whose clock is ahead. */
 const MAX_AHEAD_MS = MINUTE_MS;
+/** If an agent's clock was ahead, and a report is older than the last one by more than this, the clock was corrected. */
+const CORRECTED_MS = 10 * MINUTE_MS;
 
 export interface AdvancedCheck {
   readonly check: CheckState;
@@ -88,9 +90,10 @@ export function advanceCheck(
   const sampleMs = occurredAt * 1000;
   if (nowMs - sampleMs > MAX_AGE_MS) return undefined;
   const lastMs = (check.last?.occurredAt ?? -Infinity) * 1000;
-  const isAhead = (ms: number) => ms > nowMs + MAX_AHEAD_MS;
-  // If the agent's clock was ahead and has been corrected, its reports need not wait until the time of the last one.
-  const isCorrected = isAhead(lastMs) && !isAhead(sampleMs);
+  // The reports of a corrected clock need not wait until the time of the last one. An older report that is sent again
+  // differs from it by less, because agents send every minute.
+  const isCorrected =
+    lastMs > nowMs + MAX_AHEAD_MS && sampleMs <= nowMs + MAX_AHEAD_MS && lastMs - sampleMs > CORRECTED_MS;
   if (sampleMs <= lastMs && !isCorrected) return undefined;
   const { track: before, ...rest } = check;
   const last = { status, message, occurredAt };

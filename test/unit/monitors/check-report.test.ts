@@ -174,6 +174,16 @@ test.each([
     happened: ['opened CRITICAL', 'closed OK', 'opened CRITICAL', 'ignored'],
   },
   {
+    name: 'is a minute and a half ahead: reports that are sent again are ignored',
+    reports: [
+      ahead(0, 1.5, 'CRITICAL'),
+      ahead(1, 1.5, 'OK'),
+      ahead(1.25, 0.25, 'CRITICAL'),
+      ahead(1.25, 1.25, 'OK'),
+    ],
+    happened: ['opened CRITICAL', 'closed OK', 'ignored', 'ignored'],
+  },
+  {
     name: 'is ahead by seconds: a report that was overtaken is ignored',
     reports: [ahead(1, 0.5, 'CRITICAL'), ahead(1, 0, 'OK'), ahead(2, 0.5, 'OK')],
     happened: ['opened CRITICAL', 'ignored', 'closed OK'],
