@@ -26,23 +26,24 @@ export function isBehind(lagMs: number, batchWindowMs: number): boolean {
 /**
  * Returns the lag of the stream's slowest consumer, ms. In a shard without posts, the watermark grows old although the
  * consumer keeps up. So the result uses the lag that the consumer noted. If even the next heartbeat is overdue, the
- * consumer has stopped, and the result uses the age of its watermark instead.
+ * consumer has stopped, and the result uses the age of its watermark instead. A clock that is slower than the newest
+ * watermark is wrong, so it is taken to be as late.
  *
  * @param notes one for each shard
  * @returns 0 if no consumer is behind; null if no consumer has written a note yet
  */
 export function consumerLagMs(
   notes: Iterable<ConsumerNote>,
-  nowMs: number,
+  clockMs: number,
   batchWindowMs: number,
 ): number | null {
-  const lags = [...notes]
-    .filter(({ arrivedMs }) => arrivedMs > 0)
-    .map(({ arrivedMs, lagMs }) => {
-      const ageMs = Math.max(0, nowMs - arrivedMs);
-      const overdueMs = lagMs + HEARTBEAT_MS + NOTE_EVERY_MS + batchWindowMs + SLACK_MS;
-      if (ageMs > overdueMs) return ageMs;
-      return isBehind(lagMs, batchWindowMs) ? lagMs : 0;
-    });
+  const known = [...notes].filter(({ arrivedMs }) => arrivedMs > 0);
+  const nowMs = Math.max(clockMs, ...known.map(({ arrivedMs }) => arrivedMs));
+  const lags = known.map(({ arrivedMs, lagMs }) => {
+    const ageMs = nowMs - arrivedMs;
+    const overdueMs = lagMs + HEARTBEAT_MS + NOTE_EVERY_MS + batchWindowMs + SLACK_MS;
+    if (ageMs > overdueMs) return ageMs;
+    return isBehind(lagMs, batchWindowMs) ? lagMs : 0;
+  });
   return lags.length === 0 ? null : Math.max(...lags);
 }

@@ -19,6 +19,11 @@ describe('the lag of the stream', () => {
     { name: 'is the age of the watermark once a heartbeat is overdue', notes: [noted(100, 0.4)], lag: 100.4 },
     { name: 'is what a reader that is behind has noted', notes: [noted(5, 40)], lag: 40 },
     { name: 'is the worst shard’s', notes: [noted(1, 0.4), noted(2, 12), noted(1, 7)], lag: 12 },
+    {
+      name: 'is seen by a slow clock, too: of two shards, one stopped ten minutes ago',
+      notes: [noted(-720, 0.4), noted(-120, 0.4)],
+      lag: 600,
+    },
   ])('$name', ({ notes, lag }) => {
     expect(consumerLagMs(notes, NOW, BATCH_WINDOW)).toBe(lag === null ? null : lag * 1000);
   });
