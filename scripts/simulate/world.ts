@@ -117,12 +117,12 @@ export async function startWorld(
   const socket = join(dataDir, 'socket');
   const children: ChildProcess[] = [];
   const adopt = (child: ChildProcess) => void children.push(child);
-  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
   // Valkey has its own process group, so it does not end by itself when the simulation fails.
   const killChildren = () => {
     for (const child of children) child.kill();
   };
   process.once('exit', killChildren);
+  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
 
   const scheduler = new Scheduler(seed, startMs, onTrace);
   const { random } = scheduler;

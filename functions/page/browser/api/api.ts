@@ -72,8 +72,8 @@ const HOSTS_PAGE = 300;
 const MAX_SOURCES = 20_000;
 /** Time-out of requests for lists, ms. */
 const LIST_TIMEOUT_MS = 10_000;
-/** Time-out of reads, ms: API Gateway's own limit, so the page gives up no read that the server would answer. */
-const READ_TIMEOUT_MS = 30_000;
+/** Time-out of reads, ms. API Gateway answers within 30 s, and the body may take some time more. */
+const READ_TIMEOUT_MS = 40_000;
 const METADATA_MAX_AGE_MS = 60_000;
 /**
  * Maximum number of concurrent requests. The browser would delay further requests, and they would time out while they
