@@ -16,6 +16,8 @@ const dependencies = recoveryDependencies();
  * Minimum remaining time of the invocation for redriving another object, ms. It is longer than the replayer's time-out.
  */
 const MARGIN_MS = 130_000;
+/** Maximum number of objects that the status names. */
+const LISTED_OBJECTS = 5;
 
 /**
  * Takes a step of recovery each minute, which may start, watch or end a replay of the stream. Redrives dead letters on
@@ -30,7 +32,10 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
   switch (request.action) {
     case 'status': {
       const status = await recoveryStatus(dependencies);
-      return status.loss?.isOpen ? { ...status, lostObjects: await lostObjects(dependencies) } : status;
+      if (!status.loss?.isOpen) return status;
+      const keys = await lostObjects(dependencies);
+      // All keys may be longer than a response of Lambda.
+      return { ...status, lostObjects: { count: keys.length, first: keys.slice(0, LISTED_OBJECTS) } };
     }
     case 'stop':
       return stop(dependencies, request.abandon);

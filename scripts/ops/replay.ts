@@ -22,8 +22,6 @@ interface ReplayCommandOptions {
 }
 
 const LOOK_MS = 1_000;
-/** Number of objects that a line names. */
-const LISTED_OBJECTS = 5;
 
 /** `ops replay`. */
 export function replayCommand(): Command {
@@ -90,7 +88,7 @@ export async function replay(
 }
 
 /** Formats the state of recovery in one line. */
-export function statusLine({ loss, replay: now, shards, lostObjects = [] }: RecoveryStatus): string {
+export function statusLine({ loss, replay: now, shards, lostObjects }: RecoveryStatus): string {
   if (!now)
     return loss?.isOpen
       ? `loss noticed ${timeText(loss.noticedMs)}: ${loss.reason}; its replay starts within a minute`
@@ -105,14 +103,16 @@ export function statusLine({ loss, replay: now, shards, lostObjects = [] }: Reco
   return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}${lostText(lostObjects)}`;
 }
 
-function lostText(keys: readonly string[]): string {
-  if (keys.length === 0) return '';
-  const more = keys.length > LISTED_OBJECTS ? ` and ${keys.length - LISTED_OBJECTS} more` : '';
+function lostText(
+  { count, first }: Required<RecoveryStatus>['lostObjects'] = { count: 0, first: [] },
+): string {
+  if (count === 0) return '';
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
   return [
     '',
-    `the loss stays open until these redriven objects are ingested again: ${keys.slice(0, LISTED_OBJECTS).join(', ')}${more}`,
+    `the loss stays open until these redriven objects are ingested again: ${first.join(', ')}${more}`,
     'recovery tries each minute; `quarantine redrive`, or with `--dead-letters`, tries now and says why one fails',
-    'if one never succeeds although the stores work, delete it from the bucket: its samples are given up',
+    'if one never succeeds although the stores work and memory has room, delete it from the bucket: its samples are given up',
   ].join('; ');
 }
 

@@ -127,12 +127,12 @@ export async function ingestBatch(
     }
   };
   await mapLimited(byPartition(arrived), PARALLEL, ingest);
-  const first = errors.find(({ cause }) => !(cause instanceof NoTimeError)) ?? errors[0];
+  const others = errors.filter(({ cause }) => !(cause instanceof NoTimeError));
+  const refusal = others.find((error) => !isStoreFailure(error));
+  const first = refusal ?? others[0] ?? errors[0];
   return {
     failed: [...failed].map((index) => delivered[index]!.sequenceNumber),
-    isDown:
-      errors.some((error) => isStoreFailure(error)) &&
-      errors.every((error) => isStoreFailure(error) || error.cause instanceof NoTimeError),
+    isDown: others.length > 0 && refusal === undefined,
     reason: first && innermostMessage(first),
     errors,
     samples,

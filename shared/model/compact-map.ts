@@ -19,8 +19,9 @@ export class CompactMap {
   private high = 0;
 
   /**
-   * Maximum number of slots. Until half of them are taken, the map drops an entry only in the rare case that a new
-   * string finds none of its slots free ({@link PROBES}).
+   * Maximum number of slots. While the map grows, its former slots take half as much memory again. Until half of the
+   * slots are taken, the map drops an entry only in the rare case that a new string finds none of its slots free
+   * ({@link PROBES}).
    */
   private readonly slots: number;
 

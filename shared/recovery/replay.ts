@@ -13,10 +13,10 @@ export interface RecoveryStatus {
   /** The replay's progress in each open shard that it has begun to read. */
   readonly shards: readonly ShardProgress[];
   /**
-   * Keys of the redriven objects that must be ingested again before the open loss is closed. Only the recovery function's
-   * action `status` lists them, while a loss is open.
+   * The redriven objects that must be ingested again before the open loss is closed: their number, and the keys of the
+   * first ones. Only the recovery function's action `status` tells them, while a loss is open.
    */
-  readonly lostObjects?: readonly string[];
+  readonly lostObjects?: { readonly count: number; readonly first: readonly string[] };
 }
 
 export interface RecoveryDependencies {

@@ -26,6 +26,26 @@ test.each([
   });
 });
 
+test('a batch in which one partition meets a store that is down and another one a bug names the bug', async () => {
+  const failures = [new Error('Command timed out'), new TypeError('x is undefined')];
+  const dependencies = {
+    deletedTenants: { names: async () => new Set() },
+    catalogue: {
+      putAll: () => Promise.reject(failures.shift()!),
+      indexWriter: { put: async () => {} },
+    },
+  } as unknown as IngestDependencies;
+  const records = [0, 1].map((partition) => ({
+    ...RECORD,
+    sequenceNumber: String(partition),
+    data: encodeRecord({ tenant: 't', partition, groups: [] }),
+  }));
+  expect(await ingestBatch(dependencies, records)).toMatchObject({
+    isDown: false,
+    reason: 'x is undefined',
+  });
+});
+
 test.each([
   { name: 'used up by a store that is down', partitionsWithTime: 1, isDown: true },
   { name: 'too short from the start', partitionsWithTime: 0, isDown: false },

@@ -18,8 +18,8 @@ const status = {
 test('the status of a replay names the objects that keep the loss open, and says what to do', () => {
   const line = 'replay r of the beginning of the stream to now after a loss (a node was wiped): running';
   expect(statusLine(status)).toBe(`${line}, 1 of 1 shards read so far`);
-  const keys = Array.from({ length: 7 }, (_, n) => `aws/lambda/${n}`);
-  const text = statusLine({ ...status, lostObjects: keys });
+  const first = Array.from({ length: 5 }, (_, n) => `aws/lambda/${n}`);
+  const text = statusLine({ ...status, lostObjects: { count: 7, first } });
   expect(text).toContain(
     'the loss stays open until these redriven objects are ingested again: aws/lambda/0,',
   );
