@@ -3,6 +3,7 @@ import type { SeriesDictionary } from '../../dictionary/series-dictionary';
 import type { SourceRows } from '../../dictionary/series-source';
 import { type Labels, sourceOf } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
+import { isGivenId } from '../../model/random-id';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
@@ -29,8 +30,6 @@ export interface MackerelOptions {
 
 /** Maximum number of hosts in one request. Each host may cost a look-up in the registry. */
 const MAX_HOSTS = 2_000;
-/** Pattern of host ids. The ids that the registry generates have 11 characters. */
-const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 
 /** Samples of one source: the last posted value by timestamp (ms) and metric name. */
 type SamplesByTime = Map<number, Map<string, number>>;
@@ -164,7 +163,7 @@ function flawOf(
 ): DropReason | undefined {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) return 'point';
   const { hostId, name, time, value } = element as Record<string, unknown>;
-  if (namesHost && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
+  if (namesHost && (typeof hostId !== 'string' || !isGivenId(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
   // Mackerel's Go client omits a time of 0. Nevertheless, a missing time is rejected like any other invalid time.
