@@ -191,6 +191,14 @@ export function ruleNameOf(rule: Rule): string {
   return rule.kind === 'recording' ? rule.record : rule.alert;
 }
 
+/**
+ * Returns a rule's identity. When a rule group is replaced, a rule that has the same identity as before keeps its
+ * alerts and series.
+ */
+export function ruleIdentity(rule: Rule): string {
+  return JSON.stringify([rule.kind, ruleNameOf(rule), rule.labels]);
+}
+
 export function alertNameOf({ labels }: Alert): string {
   return labelValue(labels, 'alertname') ?? '';
 }

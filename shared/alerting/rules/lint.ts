@@ -2,7 +2,7 @@ import { durationMs } from '../../promql/durations';
 import { PromqlError } from '../../promql/errors';
 import { printPromql } from '../../promql/print';
 import { childrenOf, type Expr, type Selector } from '../../promql/syntax';
-import { ALERT_SERIES, ruleNameOf } from './evaluate-rule';
+import { ALERT_SERIES, ruleIdentity, ruleNameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-document';
 
 /** Returns warnings about parts of a rule group that are valid but most likely mistakes. */
@@ -14,7 +14,7 @@ export function lintRuleGroup(ruleGroup: RuleGroup): string[] {
       warnings.push(
         `group ${JSON.stringify(ruleGroup.name)}, rule ${i + 1}, ${JSON.stringify(ruleNameOf(rule))}: ${message}`,
       );
-    const identity = JSON.stringify([rule.kind, ruleNameOf(rule), rule.labels]);
+    const identity = ruleIdentity(rule);
     if (seen.has(identity)) warn('another rule of the group has the same name and labels');
     seen.add(identity);
     for (const message of lintRule(rule, ruleGroup.intervalMs)) warn(message);

@@ -1,6 +1,6 @@
-import { ruleNameOf } from '../rules/evaluate-rule';
+import { ruleIdentity } from '../rules/evaluate-rule';
 import { NEW_RULE_STATE, type RuleState } from '../rules/evaluate-rule-group';
-import type { Rule, RuleGroup } from '../rules/rule-document';
+import type { RuleGroup } from '../rules/rule-document';
 import type { ReportedAlert } from './notification';
 
 /** State of a rule after the last evaluated tick. */
@@ -25,14 +25,6 @@ export interface RuleGroupState {
   readonly durationMs: number;
   readonly queryOffsetMs: number;
   readonly rules: readonly StoredRule[];
-}
-
-/**
- * Returns a rule's identity. When a rule group is replaced, a rule that has the same identity as before keeps its
- * alerts and series.
- */
-function ruleIdentity(rule: Rule): string {
-  return JSON.stringify([rule.kind, ruleNameOf(rule), rule.labels]);
 }
 
 /** A rule group's previous state, matched to its present rules. */
