@@ -91,11 +91,16 @@ export function judgeSamples(
   return latest && { ...latest, status: statusOf(latest.value, thresholds) };
 }
 
+const BADNESS = { OK: 0, WARNING: 1, UNKNOWN: 2, CRITICAL: 3 } as const satisfies Record<AlertStatus, number>;
+
+export function isWorse(status: AlertStatus, other: AlertStatus): boolean {
+  return BADNESS[status] > BADNESS[other];
+}
+
 /** Returns the worst judgement; if several are equally bad, the first of them. */
 export function worstOf(judgements: readonly Judgement[]): Judgement | undefined {
-  const badness = ({ status }: Judgement) => ['OK', 'WARNING', 'UNKNOWN', 'CRITICAL'].indexOf(status);
   return judgements.reduce<Judgement | undefined>(
-    (worst, each) => (worst === undefined || badness(each) > badness(worst) ? each : worst),
+    (worst, each) => (worst === undefined || isWorse(each.status, worst.status) ? each : worst),
     undefined,
   );
 }

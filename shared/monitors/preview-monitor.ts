@@ -6,6 +6,7 @@ import { type AlertingView, advanceTracks } from './advance-monitor';
 import type { Downtime } from './downtime';
 import { holdsAt } from './downtime-times';
 import { errorText } from './evaluate-monitors';
+import { isWorse } from './judge';
 import { judgeMonitor, type MonitorInputs, type MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { MonitorPreview, PreviewAlert, PreviewSubject } from './monitor-preview';
@@ -150,8 +151,7 @@ class Run {
       this.open.set(key, alert);
     } else if (kind === 'changed' && status !== 'OK') {
       const alert = this.open.get(key);
-      if (alert !== undefined && BADNESS[status] > BADNESS[alert.status])
-        Object.assign(alert, { status, ...found });
+      if (alert !== undefined && isWorse(status, alert.status)) Object.assign(alert, { status, ...found });
     }
   }
 
@@ -171,7 +171,5 @@ class Run {
     return { lines, subjects: keys.length, alerts, alertCount, ...(failed && { failed }) };
   }
 }
-
-const BADNESS = { WARNING: 0, UNKNOWN: 1, CRITICAL: 2 } as const;
 
 const never = async () => false;
