@@ -5,6 +5,8 @@ import type { RedriveEntry, RedriveProgress } from './redrive';
 
 /** How long an entry is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
 const ENTRY_TTL_S = 100 * 86_400;
+/** Stored as the number of notices while {@link RedriveEntry.appended} is undefined. */
+const NOT_APPENDED = -1;
 
 /**
  * Remembers the objects whose records may have been appended to memory, until the objects are removed. The ledger's
@@ -28,15 +30,18 @@ export class TableRedriveLedger {
       items.map(({ sk, watermarkMs, notices, refusals }) => [
         sk!.S!.slice(prefix.length),
         {
-          watermarkMs: Number(watermarkMs!.N),
-          notices: Number(notices!.N),
+          appended:
+            Number(notices!.N) === NOT_APPENDED
+              ? undefined
+              : { watermarkMs: Number(watermarkMs!.N), notices: Number(notices!.N) },
           refusals: Number(refusals?.N ?? 0),
         },
       ]),
     );
   }
 
-  async put(key: string, { watermarkMs, notices, refusals }: RedriveEntry): Promise<void> {
+  async put(key: string, { appended, refusals }: RedriveEntry): Promise<void> {
+    const { watermarkMs, notices } = appended ?? { watermarkMs: 0, notices: NOT_APPENDED };
     await putItem(this.table, {
       ...metaKeys.redriven(key),
       watermarkMs: { N: String(watermarkMs) },

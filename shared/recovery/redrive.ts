@@ -24,15 +24,17 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/**
- * An entry of the ledger. It states that the records of an object have been appended to memory. If it equals {@link
- * BEGUN}, it states only that somebody may have begun to append them.
- */
+/** An entry of the ledger. It states that the records of an object may have been appended to memory. */
 export interface RedriveEntry {
-  /** The highest watermark of any shard after the append, ms. */
-  readonly watermarkMs: number;
-  /** Number of times that any loss was noticed before the append (recovery-table.ts). */
-  readonly notices: number;
+  /** The last complete append. Undefined if somebody has begun to append the records, but may not have finished. */
+  readonly appended:
+    | {
+        /** The highest watermark of any shard after the append, ms. */
+        readonly watermarkMs: number;
+        /** Number of times that any loss was noticed before the append (recovery-table.ts). */
+        readonly notices: number;
+      }
+    | undefined;
   /** Number of steps of recovery after the append in which a store refused the records: {@link redriveLost}. */
   readonly refusals: number;
 }
@@ -84,11 +86,6 @@ const PAGE = 100;
 const MAX_ERRORS = 100;
 /** Number of steps after which a refused object no longer keeps a loss open. Recovery takes a step each minute. */
 const MAX_REFUSALS = 15;
-/**
- * The entry of an object that is being ingested for the first time. The number of notices is never -1, so {@link
- * redriveLost} ingests the object again if the first ingest does not end.
- */
-const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
 
 /**
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
@@ -98,7 +95,7 @@ const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
  * longer have the records. If memory loses the samples, only the object can restore them. So the object stays until the
  * samples have left memory.
  *
- * `entry.watermarkMs` is the highest watermark of any shard just after that append. The samples have left memory once
+ * `appended.watermarkMs` is the highest watermark of any shard just after that append. The samples have left memory once
  * `flushedUntilMs` is more than {@link ARRIVAL_SLACK_MS} later. A flusher writes such a time only if it started after the
  * append, and found no sample in memory that arrived as early as the object's samples. Watermarks are arrival times,
  * which can go back; the slack allows for that.
@@ -108,11 +105,12 @@ const BEGUN: RedriveEntry = { watermarkMs: 0, notices: -1, refusals: 0 };
  * @param entry undefined if the object's records have not been ingested yet
  */
 export function planRedrive(
-  entry: RedriveEntry | undefined,
+  entry: Pick<RedriveEntry, 'appended'> | undefined,
   { flushedUntilMs, notices }: Pick<RedriveProgress, 'flushedUntilMs' | 'notices'>,
 ): 'drive' | 'wait' | 'remove' {
-  if (entry === undefined || entry.notices !== notices) return 'drive';
-  return flushedUntilMs > entry.watermarkMs + ARRIVAL_SLACK_MS ? 'remove' : 'wait';
+  const appended = entry?.appended;
+  if (appended === undefined || appended.notices !== notices) return 'drive';
+  return flushedUntilMs > appended.watermarkMs + ARRIVAL_SLACK_MS ? 'remove' : 'wait';
 }
 
 /**
@@ -160,7 +158,7 @@ export async function redrive(
       }
       // Write an entry before the append. If recovery is cut off just after the append, and memory then loses
       // the samples, redriveLost finds this entry and ingests the object again before the loss is closed.
-      if (entry === undefined) await ledger.put(key, BEGUN);
+      if (entry === undefined) await ledger.put(key, { appended: undefined, refusals: 0 });
       const driven = await driveObject({ store, ingest }, key);
       const isIngested = driven !== undefined && 'records' in driven && driven.records > 0;
       if (entry === undefined && !isIngested) await ledger.delete(key);
@@ -181,7 +179,7 @@ export async function redrive(
         continue;
       }
       const { watermarkMs } = await ledger.progress();
-      await ledger.put(key, { watermarkMs, notices: progress.notices, refusals: 0 });
+      await ledger.put(key, { appended: { watermarkMs, notices: progress.notices }, refusals: 0 });
       waiting++;
     }
     if (!hasMore) return { ...resultOf(), next: undefined };
@@ -197,7 +195,7 @@ export async function lostObjects({ ledger }: Pick<RedriveDependencies, 'ledger'
 }
 
 function keepsLossOpen(entry: RedriveEntry, notices: number): boolean {
-  return entry.notices !== notices && entry.refusals < MAX_REFUSALS;
+  return entry.appended?.notices !== notices && entry.refusals < MAX_REFUSALS;
 }
 
 /**
@@ -232,7 +230,7 @@ export async function redriveLost({ store, ingest, ledger, hasTime }: RedriveDep
         if (!driven.isDown) await ledger.put(key, { ...entry, refusals: entry.refusals + 1 });
       } else {
         const { watermarkMs } = await ledger.progress();
-        await ledger.put(key, { watermarkMs, notices, refusals: 0 });
+        await ledger.put(key, { appended: { watermarkMs, notices }, refusals: 0 });
       }
     } catch (error) {
       errors.push(`${key}: ${(error as Error).message}`);

@@ -141,9 +141,16 @@ const QUARANTINE = 'quarantine/';
 const DEAD_LETTERS = 'aws/lambda/';
 
 describe('planRedrive', () => {
-  const entry = { watermarkMs: 500, notices: 2, refusals: 0 };
+  const entry = { appended: { watermarkMs: 500, notices: 2 } };
   test.each([
     { name: 'never driven', entry: undefined, flushedUntilMs: 0, notices: 2, plan: 'drive' },
+    {
+      name: 'begun, but perhaps not ended',
+      entry: { appended: undefined },
+      flushedUntilMs: 60_501,
+      notices: 0,
+      plan: 'drive',
+    },
     { name: 'in memory', entry, flushedUntilMs: 400, notices: 2, plan: 'wait' },
     {
       name: 'perhaps in memory: the flusher may have begun before',
