@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync, gzipSync, type Inflate, inflateSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { MAX_REQUEST_BYTES } from '../platform/names';
 
 /** A response other than 2xx. Clients see the message in their protocol's error shape. */
 export class HttpError extends Error {
@@ -14,9 +15,6 @@ export class HttpError extends Error {
     super(message);
   }
 }
-
-/** Maximum size of a body, before and after decompression, in bytes. API Gateway and Lambda accept about 4.5 MB. */
-export const MAX_REQUEST_BYTES = 4_000_000;
 
 /** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without a JSON body as a failure. */
 export function reply(

@@ -1,4 +1,4 @@
-/** Names that both the synthesis and the functions use. They are defined once, so that the two cannot differ. */
+/** Names and limits that both the synthesis and the functions use. They are defined once, so that the two cannot differ. */
 
 /** The version of this release, shown by /openapi.json, the page, stack outputs and archive objects. */
 export { version as RELEASE } from '../../package.json';
@@ -121,6 +121,9 @@ export function stageName(stage: string): string {
 export function functionName(stage: string, name: FunctionName): string {
   return `${stageName(stage)}-${name}`;
 }
+
+/** Maximum size of a body, before and after decompression, in bytes. API Gateway and Lambda accept about 4.5 MB. */
+export const MAX_REQUEST_BYTES = 4_000_000;
 
 /** Address range of the VPC. Each zone takes a /20 of it. */
 export const VPC_RANGE = '10.0.0.0/16';

@@ -3,6 +3,7 @@ import { DAY_MS, durationText, HOUR_MS, parseDuration } from '../model/duration'
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
 import { show } from './event';
+import { MAX_REQUEST_BYTES } from './names';
 
 /**
  * The settings of a stage. An operator gives them as `--set key=value` to `npm start`, or as `-c key=value`
@@ -191,8 +192,8 @@ export const settingsSchema = z
     maxSeries: count(1_000_000, 1, 1_000_000_000),
     /** Maximum number of a tenant's hosts, not counting retired hosts. */
     maxHosts: count(20_000, 1, 10_000_000),
-    /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
-    maxBodyBytes: count(4_000_000, 1000, 4_000_000),
+    /** Largest request body, in bytes. */
+    maxBodyBytes: count(MAX_REQUEST_BYTES, 1000, MAX_REQUEST_BYTES),
     /** Maximum number of a tenant's requests per clock minute that post metrics of services. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Maximum number of series that one PromQL query may select. */

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { fitResponse, HttpError, jsonBody, MAX_REQUEST_BYTES, reply } from '../../../shared/http/http';
+import { fitResponse, HttpError, jsonBody, reply } from '../../../shared/http/http';
 import { pathMatches } from '../../../shared/http/unrouted';
+import { MAX_REQUEST_BYTES } from '../../../shared/platform/names';
 
 function eventOf(
   body: string | Buffer | undefined,
