@@ -148,9 +148,8 @@ function batchesOf(
   notifications: readonly Notification[],
 ): NotificationBatch[] {
   const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
-  // Changes and repeated notifications go into separate batches, so there are two kinds.
-  const size = batchSize(notifications.length, 2);
-  return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
-    slicesOf(all, size).map((slice) => ({ ...about, notifications: slice })),
-  );
+  // Changes and repeated notifications go into separate batches.
+  const kinds = [notifications.filter(isChange), notifications.filter((each) => !isChange(each))];
+  const size = batchSize(notifications.length, kinds.length);
+  return kinds.flatMap((all) => slicesOf(all, size).map((slice) => ({ ...about, notifications: slice })));
 }
