@@ -163,7 +163,8 @@ export class Status {
         : mapLimited(partitions, PARALLEL, (ref) => hot.space.bytes(ref, WINDOWS_SAMPLED)),
     ]);
     const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
-    for (const day of days.at(-1)!.values()) for (const name of COUNTERS) counts[name] += day[name];
+    for (const day of days[months.indexOf(month)]!.values())
+      for (const name of COUNTERS) counts[name] += day[name];
     const warm = days
       .flatMap((found) => [...found])
       .filter(([day]) => day >= firstWarm)
