@@ -51,7 +51,7 @@ export function GraphsView(props: GraphsViewProps) {
               sourceName={source.name}
               graph={graph}
               hidden={state.hidden}
-              over={hasSeveralHosts(graph) ? state.over : 'each'}
+              over={hasHostLines(graph) ? state.over : 'each'}
               annotations={annotations}
               compareS={state.compareS}
               way={state.ways[graph.name]}
@@ -96,6 +96,6 @@ function Notice({
 }
 
 /** Whether any line of a graph stands for a host. */
-function hasSeveralHosts({ lines }: Graph): boolean {
+function hasHostLines({ lines }: Graph): boolean {
   return lines.some(({ id, source }) => source.kind === 'host' && source.id === id);
 }
