@@ -8,10 +8,8 @@ import { roleOptions, serviceOptions } from '../forms/service-options';
 import { Breakable } from '../view/breakable';
 import { counted } from '../view/format';
 import { encodeState, type ViewState } from '../view/view-state';
+import { newItem } from './monitor-fields';
 import { monitorName } from './monitor-text';
-
-/** Stands for a new setting in the address, in place of an id. */
-export const NEW_GROUP = 'new:alertGroup';
 
 export interface AlertGroupsProps {
   readonly state: ViewState;
@@ -26,7 +24,7 @@ export function AlertGroups({ state, settings, monitors }: AlertGroupsProps) {
       <h2 id="alert-groups">Alert groups</h2>
       <p class="note">
         Stored for mkr and Terraform. They do not combine notifications.{' '}
-        <a href={`#${encodeState({ ...state, item: NEW_GROUP })}`}>New alert group</a>
+        <a href={`#${encodeState({ ...state, item: newItem('alertGroup') })}`}>New alert group</a>
       </p>
       <ul class="list">
         {settings.map((setting) => (

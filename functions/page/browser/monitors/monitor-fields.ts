@@ -17,6 +17,11 @@ export const TYPE_TEXTS: Readonly<Record<MonitorType, string>> = {
 /** The types of monitors that can be created in the page. */
 export const NEW_TYPES = ['host', 'connectivity', 'service', 'external', 'expression', 'query'] as const;
 
+/** Returns what the address has in place of an id while an object is being created. Ids contain no colon. */
+export function newItem(kind: (typeof NEW_TYPES)[number] | 'alertGroup'): string {
+  return `new:${kind}`;
+}
+
 const NAME: Field = { name: 'name', kind: 'text' };
 const COMMON: readonly Field[] = [
   { name: 'memo', kind: 'long', hint: 'Sent with notifications; up to 2,048 characters.' },

@@ -17,8 +17,8 @@ import { Breakable } from '../view/breakable';
 import { Choice } from '../view/choice';
 import { counted } from '../view/format';
 import { encodeState, type ViewState } from '../view/view-state';
-import { AlertGroupEditor, AlertGroups, NEW_GROUP } from './alert-groups';
-import { monitorFields, NEW_TYPES, newMonitor, TYPE_TEXTS } from './monitor-fields';
+import { AlertGroupEditor, AlertGroups } from './alert-groups';
+import { monitorFields, NEW_TYPES, newItem, newMonitor, TYPE_TEXTS } from './monitor-fields';
 import { conditionText, monitorName, whereText } from './monitor-text';
 import { Preview } from './preview';
 
@@ -111,8 +111,8 @@ function editedOf(
   settings: readonly AlertGroupSetting[],
 ): Edited | undefined {
   if (item === undefined) return undefined;
-  if (item === NEW_GROUP) return { kind: 'setting', setting: undefined };
-  const type = NEW_TYPES.find((each) => item === `new:${each}`);
+  if (item === newItem('alertGroup')) return { kind: 'setting', setting: undefined };
+  const type = NEW_TYPES.find((each) => item === newItem(each));
   if (type !== undefined) return { kind: 'monitor', type, monitor: undefined };
   const monitor = monitors.find(({ id }) => id === item);
   if (monitor !== undefined) return { kind: 'monitor', type: monitor.type, monitor };
@@ -195,7 +195,7 @@ function NewMonitor({ state }: { readonly state: ViewState }) {
       <ul>
         {NEW_TYPES.map((type) => (
           <li key={type}>
-            <a href={`#${encodeState({ ...state, item: `new:${type}` })}`}>
+            <a href={`#${encodeState({ ...state, item: newItem(type) })}`}>
               <b>{type}</b> {TYPE_TEXTS[type]}
             </a>
           </li>
