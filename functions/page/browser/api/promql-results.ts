@@ -41,13 +41,13 @@ export interface TableResult extends QueryResult {
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
 }
 
-/** Maximum number of steps of a graph: about one for every two pixels. */
-const MAX_STEPS = 500;
+/** Maximum number of steps at which a graph evaluates a query. */
+const MAX_QUERY_STEPS = 500;
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
 
 /** Returns the step for a span, in seconds. */
 export function resolutionFor({ fromS, toS }: Span): number {
-  return STEPS_S.find((stepS) => (toS - fromS) / stepS <= MAX_STEPS) ?? 86_400;
+  return STEPS_S.find((stepS) => (toS - fromS) / stepS <= MAX_QUERY_STEPS) ?? 86_400;
 }
 
 /**

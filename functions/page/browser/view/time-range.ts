@@ -57,8 +57,8 @@ export function spanOf(range: TimeRange, nowS: number): Span {
   return 'lastS' in range ? { fromS: nowS - range.lastS, toS: nowS } : range;
 }
 
-/** Maximum number of steps of a series in one read: about one for every two pixels of a graph. */
-const MAX_STEPS = 800;
+/** Maximum number of steps for which a graph reads a series' stored samples: about one for every two pixels. */
+const MAX_READ_STEPS = 800;
 
 const STEPS_S = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY];
 
@@ -69,7 +69,7 @@ const MAX_STORED_S = 2 * HOUR;
 export function stepFor({ fromS, toS }: Span): number | undefined {
   const spanS = toS - fromS;
   if (spanS <= MAX_STORED_S) return undefined;
-  return STEPS_S.find((step) => spanS / step <= MAX_STEPS) ?? DAY;
+  return STEPS_S.find((step) => spanS / step <= MAX_READ_STEPS) ?? DAY;
 }
 
 /**
