@@ -38,14 +38,12 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/**
- * Lengths in an alert's graph, in seconds. The graph shows at most the last MOST_ACTIVE_S of the time in
- * which the alert was active. Before that, it shows an equally long lead, but at least LEAD_S and at most
- * MOST_LEAD_S.
- */
-const LEAD_S = 1800;
-const MOST_LEAD_S = 7 * 86_400;
-const MOST_ACTIVE_S = 30 * 86_400;
+/** Minimum lead, in seconds, so that the graph of an alert of a few minutes also shows values before it. */
+const MIN_LEAD_S = 1800;
+/** Maximum lead, in seconds: one week, in which a daily or weekly pattern can be seen. */
+const MAX_LEAD_S = 7 * 86_400;
+/** Maximum active time that the graph shows, in seconds: its end, in which the newest values lie. */
+const MAX_ACTIVE_S = 30 * 86_400;
 
 /** Returns the span in which an alert was active. If it is still active, the span ends now. */
 export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number): Span {
@@ -55,10 +53,10 @@ export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number):
 
 /**
  * Returns the span of an alert's graph: a lead, the time in which the alert was active (at most the last
- * MOST_ACTIVE_S of it), and the time since then.
+ * MAX_ACTIVE_S of it), and the time since then. The lead is as long as the active time that is shown, within bounds.
  */
 export function graphSpan(active: Span, nowS: number): Span {
-  const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);
-  const leadS = Math.min(MOST_LEAD_S, Math.max(LEAD_S, active.toS - fromS));
+  const fromS = Math.max(active.fromS, active.toS - MAX_ACTIVE_S);
+  const leadS = Math.min(MAX_LEAD_S, Math.max(MIN_LEAD_S, active.toS - fromS));
   return { fromS: fromS - leadS, toS: Math.max(active.toS, nowS) };
 }
