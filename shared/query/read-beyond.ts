@@ -148,10 +148,10 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
   };
 }
 
-/** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */
+/** Whether this instance has read a day's warm items, so that the number of announcements may make a read needless. */
 function isSeen(read: ReadContext, day: DayPlan): boolean {
   const { cache } = read.stores.warm;
-  return read.selection.groups.every((group) => cache.items(day, group, undefined) !== undefined);
+  return read.selection.groups.every((group) => cache.hasRead(day, group));
 }
 
 async function fetchRound(read: ReadContext, requests: Requests, leastInHot: number): Promise<Fetched> {

@@ -54,19 +54,13 @@ async function itemsOf(
   limit: Limiter,
 ): Promise<readonly WarmItem[]> {
   const { cache } = warm;
-  const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, announcements } = target;
+  const { ref, day, group, announcements } = target;
   const known = announcements === undefined ? undefined : cache.items(target, group, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // The cache can serve a later read only if it knows how many announcements of the day these items include.
-  // For a day that this instance has never read, the number is unknown. Then cache an empty list, so that the
-  // next read first looks up the number.
-  cache.put(ref, day, group, {
-    announcements,
-    fromMs,
-    toMs,
-    items: announcements === undefined ? [] : items,
-  });
+  // Items can serve a later read only if the number of announcements that they include is known. A read of a day that
+  // this instance has never read does not look it up; `hasRead` makes the next read do so.
+  cache.put(target, group, announcements === undefined ? undefined : { announcements, items });
   return items;
 }
 

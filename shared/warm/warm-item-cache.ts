@@ -6,17 +6,20 @@ import { type Day, type GroupId, type PartitionRef, partitionText } from '../mod
 import type { WarmDay } from './plan';
 import type { WarmItem } from './warm-tier';
 
-/** The warm items of a group's day that a reader has cached. */
-interface CachedItems {
-  /**
-   * Number of times that flushes had announced the day, counted before the table was read. If undefined, the entry has
-   * no items, and only records that this instance has read the day.
-   */
-  readonly announcements: number | undefined;
-  /** The entry has the items of the windows that begin in `[fromMs, toMs)`. */
+/** Items of a group's day, as of a count of the day's announcements. */
+interface CountedItems {
+  /** Number of times that flushes had announced the day, counted before the table was read. */
+  readonly announcements: number;
+  readonly items: readonly WarmItem[];
+}
+
+/** A reader's entry for a group's day. */
+interface CachedGroup {
+  /** This instance has read the windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
-  readonly items: readonly WarmItem[];
+  /** The items of these windows. Undefined if the reader did not know the number of the day's announcements. */
+  readonly counted: CountedItems | undefined;
 }
 
 /** A day of a partition, with the wanted windows. */
@@ -44,8 +47,8 @@ const SAMPLE_BYTES = 24;
  * everything that has left memory.
  */
 export class WarmItemCache {
-  private readonly cache = new Cache<CachedItems>(CACHES.warmItems, ({ items }) =>
-    items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
+  private readonly cache = new Cache<CachedGroup>(CACHES.warmItems, ({ counted }) =>
+    (counted?.items ?? []).reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
   /**
    * Picked chunks, keyed by the chunk's hash and the wanted layout's id. Both are hashes of content, so entries never
@@ -57,30 +60,39 @@ export class WarmItemCache {
       BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
   );
 
+  /** Whether this instance has read the wanted windows of a group. They may have changed since. */
+  hasRead(day: CachedDay, group: GroupId): boolean {
+    return this.entryOf(day, group) !== undefined;
+  }
+
   /**
    * Returns the cached items of a group's wanted windows; undefined if the cache lacks some of them.
    *
    * @param announcements number of times that flushes had announced the day, counted after memory was read. Items that
-   *   were cached at another number are not returned. If undefined, items are returned whatever their number
+   *   were cached at another number are not returned
    */
-  items(
-    { ref, day, windowsFromMs: fromMs, windowsToMs: toMs }: CachedDay,
-    group: GroupId,
-    announcements: number | undefined,
-  ): WarmItem[] | undefined {
-    const known = this.cache.get(groupKey(ref, day, group));
-    if (known === undefined || known.fromMs > fromMs || known.toMs < toMs) return undefined;
-    if (announcements !== undefined && known.announcements !== announcements) return undefined;
-    return known.items.filter(({ windowStart }) => windowStart >= fromMs && windowStart < toMs);
+  items(day: CachedDay, group: GroupId, announcements: number): WarmItem[] | undefined {
+    const counted = this.entryOf(day, group)?.counted;
+    if (counted?.announcements !== announcements) return undefined;
+    const { windowsFromMs: fromMs, windowsToMs: toMs } = day;
+    return counted.items.filter(({ windowStart }) => windowStart >= fromMs && windowStart < toMs);
   }
 
-  /**
-   * Caches a group's items.
-   *
-   * @param known the group's items. Its `announcements` must have been counted before the table was read
-   */
-  put(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
-    this.cache.set(groupKey(ref, day, group), known);
+  /** Caches the items of a group's wanted windows. If `counted` is undefined, records only that they were read. */
+  put(
+    { ref, day, windowsFromMs: fromMs, windowsToMs: toMs }: CachedDay,
+    group: GroupId,
+    counted: CountedItems | undefined,
+  ): void {
+    this.cache.set(groupKey(ref, day, group), { fromMs, toMs, counted });
+  }
+
+  private entryOf(
+    { ref, day, windowsFromMs, windowsToMs }: CachedDay,
+    group: GroupId,
+  ): CachedGroup | undefined {
+    const entry = this.cache.get(groupKey(ref, day, group));
+    return entry && entry.fromMs <= windowsFromMs && entry.toMs >= windowsToMs ? entry : undefined;
   }
 }
 
