@@ -3,7 +3,9 @@ import type { Receivers } from '../../shared/alerting/delivery/receivers';
 import {
   type EventBatch,
   isEventBatch,
+  isUnreadable,
   type NotificationBatch,
+  type StoredBatch,
 } from '../../shared/alerting/tasks/notification';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
@@ -36,13 +38,19 @@ async function putReceivers(tenant: Tenant, requested: Receivers) {
 async function listUndelivered(tenant: Tenant) {
   const items = await evaluatorStore.listUndelivered(tenant.id, MAX_UNDELIVERED);
   return reply(200, {
-    batches: items.map(({ attempts, refused, batch }) => ({
-      ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),
+    batches: items.map(({ key, attempts, refused, batch }) => ({
+      ...viewOf(batch, key),
       attempts,
       reasons: refused,
       evaluatedAt: new Date(batch.tickMs).toISOString(),
     })),
   });
+}
+
+/** @param key the batch's key in the outbox, which stands for the names that an unreadable batch does not give */
+function viewOf(batch: StoredBatch, key: string) {
+  if (isUnreadable(batch)) return { namespace: 'monitors', group: key, alerts: [] };
+  return isEventBatch(batch) ? eventView(batch) : batchView(batch);
 }
 
 function batchView({ namespace, group, notifications }: NotificationBatch) {

@@ -1,6 +1,6 @@
 import { MAX_TICK_AHEAD_MS } from '../tasks/due-ticks';
 import type { OutboxItem } from '../tasks/evaluator-store';
-import { isChange, isEventBatch } from '../tasks/notification';
+import { isChange } from '../tasks/notification';
 
 /** What became of a batch after an attempt to deliver it to its destinations. */
 export interface Attempt {
@@ -70,7 +70,7 @@ export function waitMs(attempts: number): number {
  * because it may be a change.
  */
 export function isRepeated({ batch, damaged = 0 }: Pick<OutboxItem, 'batch' | 'damaged'>): boolean {
-  return damaged === 0 && !isEventBatch(batch) && !batch.notifications.some(isChange);
+  return damaged === 0 && 'notifications' in batch && !batch.notifications.some(isChange);
 }
 
 /**

@@ -3,7 +3,7 @@ import { mapLimited } from '../../platform/concurrency';
 import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
-import { type EventBatch, isEventBatch, type NotificationBatch } from '../tasks/notification';
+import { type EventBatch, isEventBatch, isUnreadable, type NotificationBatch } from '../tasks/notification';
 import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
 import type { TopicMessage } from './message-text';
@@ -113,8 +113,8 @@ export async function sendAll(
   const outbox = await dependencies.store.outbox();
   // A tenant with waiting batches may have no rules any more.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
-  for (const { tenantId: id, batch, unreadable } of outbox)
-    if (unreadable === undefined || !all.has(id)) all.set(id, { id, name: batch.tenant });
+  for (const { tenantId: id, batch } of outbox)
+    if (!isUnreadable(batch) || !all.has(id)) all.set(id, { id, name: batch.tenant });
   const report: Report = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
   await mapLimited([...all.values()], PARALLEL, async (tenant) => {
     if (!hasTime()) return;
@@ -284,7 +284,7 @@ async function takeStep(
   if (next.step === 'putOff') return store.putOff(next.item);
   report.settled.add(key);
   if (next.step === 'giveUp') {
-    const entries = isEventBatch(batch) ? batch.events : batch.notifications;
+    const entries = isUnreadable(batch) ? [] : isEventBatch(batch) ? batch.events : batch.notifications;
     // A batch that cannot be read counts as one notification.
     const notifications = Math.max(1, entries.length + damaged);
     report.dropped += notifications;
@@ -307,10 +307,10 @@ async function takeStep(
  */
 async function destinationsOf(
   delivery: TenantDelivery,
-  { key, batch, unreadable }: OutboxItem,
+  { key, batch }: OutboxItem,
 ): Promise<readonly Destination[]> {
   try {
-    if (unreadable !== undefined) throw unreadable;
+    if (isUnreadable(batch)) throw batch.unreadable;
     return isEventBatch(batch)
       ? await delivery.eventDestinations(delivery.tenant, batch)
       : delivery.changeReceivers.map((receiver) => destinationOf(delivery, receiver, batch));

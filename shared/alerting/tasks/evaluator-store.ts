@@ -22,7 +22,13 @@ import {
 import { MAX_TICK_AHEAD_MS } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
 import type { QuietPeriod } from './ingest-quiet';
-import { type EventBatch, isEventBatch, type Notification, type NotificationBatch } from './notification';
+import {
+  type EventBatch,
+  isEventBatch,
+  type Notification,
+  type NotificationBatch,
+  type StoredBatch,
+} from './notification';
 import { decodeJson } from './task-states';
 
 /** A completed tick of a task, ready to be committed. */
@@ -58,12 +64,7 @@ export interface Delivery {
 export interface OutboxItem extends Delivery {
   readonly key: string;
   readonly tenantId: Id;
-  readonly batch: NotificationBatch | EventBatch;
-  /**
-   * Why the stored batch cannot be read, for example because it has another release's format. `batch` then
-   * has no events.
-   */
-  readonly unreadable?: unknown;
+  readonly batch: StoredBatch;
   /** Number of notifications or events of the stored batch that cannot be read. `batch` has the others. @default 0 */
   readonly damaged?: number;
   /** When the table removes the item, as Unix time in ms. */
@@ -319,9 +320,9 @@ function deliveryIn(text: string | undefined): Delivery {
   }
 }
 
-function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadable' | 'damaged'> {
+function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'damaged'> {
   try {
-    const batch = decodeJson(item.batch!.B!) as OutboxItem['batch'];
+    const batch = decodeJson(item.batch!.B!) as NotificationBatch | EventBatch;
     const entries = isEventBatch(batch) ? batch.events : batch.notifications;
     if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
     const damaged = entries.filter((entry) => !isReadable(entry)).length;
@@ -333,6 +334,6 @@ function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'unreadabl
       : { batch: { ...batch, notifications: batch.notifications.filter(isReadable) }, damaged };
   } catch (unreadable) {
     const { tickMs, tenantId } = metaKeys.parseOutboxBatch(key);
-    return { batch: { tenant: tenantId, tickMs, monitorId: key, events: [] }, unreadable };
+    return { batch: { tenant: tenantId, tickMs, unreadable } };
   }
 }

@@ -67,8 +67,23 @@ export interface EventBatch {
   readonly events: readonly BaseEvent[];
 }
 
-export function isEventBatch(batch: NotificationBatch | EventBatch): batch is EventBatch {
+/** A stored batch that cannot be read, for example because it has another release's format. */
+export interface UnreadableBatch {
+  /** The tenant's id: only the batch has its name. */
+  readonly tenant: Id;
+  readonly tickMs: number;
+  /** Why the batch cannot be read. */
+  readonly unreadable: unknown;
+}
+
+export type StoredBatch = NotificationBatch | EventBatch | UnreadableBatch;
+
+export function isEventBatch(batch: StoredBatch): batch is EventBatch {
   return 'events' in batch;
+}
+
+export function isUnreadable(batch: StoredBatch): batch is UnreadableBatch {
+  return 'unreadable' in batch;
 }
 
 /** A firing alert, as last reported to receivers. */
