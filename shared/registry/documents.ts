@@ -41,6 +41,11 @@ export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 /** Maximum wait before retrying a write that lost a race with another write, in ms. */
 const MAX_WAIT_MS = 200;
+/**
+ * Maximum number of attempts of a write whose condition fails. With their waits they take about 10 s, and at most 20 s;
+ * a request has 29 s.
+ */
+const MAX_ATTEMPTS = 100;
 
 /**
  * Stores JSON documents of one kind. A write succeeds only if the document still has the revision that the writer has
@@ -132,7 +137,8 @@ export class Documents<T> {
    * table.
    *
    * @param decide returns the new value, and in `also` the other writes. If one of their conditions fails,
-   *   nothing is written, and `decide` is called again until a write succeeds
+   *   nothing is written, and `decide` is called again
+   * @throws when {@link MAX_ATTEMPTS} attempts fail, for example because a condition in `also` can never hold
    */
   async createOrChangeWith(
     tenantId: Id,
@@ -142,7 +148,8 @@ export class Documents<T> {
     ) => { readonly value: T; readonly also: readonly TransactWriteItem[] } | undefined,
   ): Promise<T | undefined> {
     let written: string | undefined;
-    for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
+    let waitMs = 5;
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
       const found = await this.read(tenantId, key);
       // The previous attempt did write this document. Its response was lost, the SDK retried, and the retry's
       // condition failed.
@@ -157,7 +164,11 @@ export class Documents<T> {
           : this.table.client.send(new TransactWriteItemsCommand({ TransactItems: [{ Put }, ...next.also] }));
       if (await tryWrite(write)) return next.value;
       await sleep(Math.random() * waitMs);
+      waitMs = Math.min(MAX_WAIT_MS, waitMs * 2);
     }
+    throw new Error(
+      `${this.kind} ${key} was not written in ${MAX_ATTEMPTS} attempts: other writes came first each time, or a condition of its transaction cannot hold`,
+    );
   }
 
   /**

@@ -27,6 +27,8 @@ function tableFailing(...errors: Error[]) {
   return { table: { name: 'meta', client: { send } as unknown as DynamoDBClient }, writes };
 }
 
+afterEach(() => jest.restoreAllMocks());
+
 describe('while a transaction has the document', () => {
   type Run = (documents: Documents<string>) => Promise<unknown>;
   const create: Run = (documents) => documents.create(TENANT, 'k', 'next');
@@ -42,6 +44,16 @@ describe('while a transaction has the document', () => {
     expect(await run(new Documents(table, 'checks'))).toBe(gives);
     expect(writes).toHaveLength(3);
   });
+});
+
+test('a write whose transaction has a condition that never holds is given up, with a reason', async () => {
+  const { table, writes } = tableFailing(...Array<Error>(1000).fill(cancelled('ConditionalCheckFailed')));
+  const documents = new Documents<string>(table, 'checks');
+  const also = [documents.replacement(TENANT, 'other', 'value')];
+  jest.spyOn(Math, 'random').mockReturnValue(0);
+  const write = documents.createOrChangeWith(TENANT, 'k', () => ({ value: 'next', also }));
+  await expect(write).rejects.toThrow('checks k was not written in 100 attempts');
+  expect(writes).toEqual(Array(100).fill('TransactWriteItemsCommand'));
 });
 
 describe('a write whose answer is lost', () => {
