@@ -262,11 +262,13 @@ const OTLP: Record<string, (size: number) => Uint8Array> = {
     request(field(2, all(text(1, 'm'), text(2, 'd'.repeat(size)), field(5, field(1, nsAgo(0)))))),
 };
 
-const json = (dataPoints: string, attributes = '[]') =>
-  `{"resourceMetrics":[{"resource":{"attributes":${attributes}},"scopeMetrics":[{"metrics":[{"name":"m","gauge":{"dataPoints":[${dataPoints}]}}]}]}]}`;
-const list = (size: number, make: (i: number) => string) => {
+const JSON_NOW = `"timeUnixNano":"${NOW_NS}"`;
+const jsonMetrics = (metrics: string) =>
+  `{"resourceMetrics":[{"resource":{"attributes":[]},"scopeMetrics":[{"metrics":[${metrics}]}]}]}`;
+const json = (dataPoints: string) => jsonMetrics(`{"name":"m","gauge":{"dataPoints":[${dataPoints}]}}`);
+const list = (size: number, make: (i: number) => string, most = Infinity) => {
   const parts: string[] = [];
-  for (let i = 0, bytes = 0; bytes < size; i++) {
+  for (let i = 0, bytes = 0; bytes < size && i < most; i++) {
     const part = make(i);
     bytes += part.length + 1;
     if (bytes <= size) parts.push(part);
@@ -276,13 +278,41 @@ const list = (size: number, make: (i: number) => string) => {
 
 const JSON_BODIES: Record<string, (size: number) => string> = {
   'each point at another time': (size) =>
-    json(list(size, (i) => `{"timeUnixNano":"${NOW_NS - BigInt(i) * 1_000_000n}"}`)),
+    json(list(size, (i) => `{"asInt":1,"timeUnixNano":"${NOW_NS - BigInt(i) * 1_000_000n}"}`)),
   'empty points': (size) => json(list(size, () => '{}')),
   'each point of other attributes': (size) =>
     json(
       list(
         size,
-        (i) => `{"timeUnixNano":"${NOW_NS}","attributes":[{"key":"a","value":{"stringValue":"${i}"}}]}`,
+        (i) =>
+          `{"asInt":1,"timeUnixNano":"${NOW_NS}","attributes":[{"key":"a","value":{"stringValue":"${i}"}}]}`,
+      ),
+    ),
+  'as many points of no value as are allowed': (size) => json(list(size, () => '{}', 199_000)),
+  'each metric of another name': (size) =>
+    jsonMetrics(list(size, (i) => `{"name":"m${i}","gauge":{"dataPoints":[{"asInt":1,${JSON_NOW}}]}}`)),
+  'each resource another': (size) =>
+    `{"resourceMetrics":[${list(
+      size,
+      (i) =>
+        `{"resource":{"attributes":[{"key":"a","value":{"stringValue":"${i}"}}]},"scopeMetrics":[{"metrics":[{"name":"m","gauge":{"dataPoints":[{"asInt":1,${JSON_NOW}}]}}]}]}`,
+    )}]}`,
+  'histograms of 1,024 buckets, as many as are allowed': (size) =>
+    jsonMetrics(
+      list(
+        size,
+        (i) =>
+          `{"name":"h","histogram":{"aggregationTemporality":2,"dataPoints":[{${JSON_NOW},"bucketCounts":[${Array(1_025).fill(0)}],"explicitBounds":[${Array.from({ length: 1_024 }, (_, b) => 1_024 * i + b)}]}]}}`,
+        190,
+      ),
+    ),
+  'summaries of 1,000 empty quantiles, as many as are allowed': (size) =>
+    jsonMetrics(
+      list(
+        size,
+        () =>
+          `{"name":"s","summary":{"dataPoints":[{${JSON_NOW},"quantileValues":[${Array(1_000).fill('{}')}]}]}}`,
+        195,
       ),
     ),
   'arrays nested as deep as they go': (size) => {
