@@ -89,31 +89,34 @@ export class ShapeColumns {
     joined: JoinedLabels,
     texts: Texts,
   ): Generator<LayoutMatch> {
-    const ofLayout: LayoutTest[] = [(at) => live[this.numbers[at]!] === 1];
-    const ofSeries: { readonly test: TextTest; readonly values: Uint32Array }[] = [];
-    const ofBoth: SeriesTest[] = [];
+    const layoutTests: LayoutTest[] = [(at) => live[this.numbers[at]!] === 1];
+    /** Tests of labels that have the same values in all layouts of the shape. */
+    const columnTests: { readonly test: TextTest; readonly values: Uint32Array }[] = [];
+    /** Tests of labels whose values differ between layouts, and between the series of a layout. */
+    const seriesTests: SeriesTest[] = [];
     for (const test of tests) {
       const own = this.own.get(test.label);
       const common = this.common.get(test.label);
       if (joined.names.includes(test.label)) {
         const passes = this.joinedTest(test, joined, texts);
-        if (own === undefined && !this.own.has(HOST)) ofLayout.push((at) => passes(at, 0));
-        else ofBoth.push(passes);
-      } else if (own !== undefined) ofSeries.push({ test, values: own });
-      else if (common !== undefined) ofLayout.push((at) => test.passes(common.at(at)));
+        if (own === undefined && !this.own.has(HOST)) layoutTests.push((at) => passes(at, 0));
+        else seriesTests.push(passes);
+      } else if (own !== undefined) columnTests.push({ test, values: own });
+      else if (common !== undefined) layoutTests.push((at) => test.passes(common.at(at)));
       else if (!test.acceptsEmpty) return;
     }
-    let all: readonly number[] | undefined;
-    for (let at = 0; at < this.groups.length; at++) {
-      if (!ofLayout.every((test) => test(at))) continue;
-      all ??=
-        ofSeries.reduce<readonly number[] | undefined>(
-          (columns, { test, values }) => test.columnsOf(values, columns),
-          undefined,
-        ) ?? this.allColumns();
-      if (all.length === 0) return;
+    const passing = [...this.groups.keys()].filter((at) => layoutTests.every((test) => test(at)));
+    if (passing.length === 0) return;
+    const found =
+      columnTests.reduce<readonly number[] | undefined>(
+        (columns, { test, values }) => test.columnsOf(values, columns),
+        undefined,
+      ) ?? this.allColumns();
+    for (const at of passing) {
       const columns =
-        ofBoth.length === 0 ? all : all.filter((column) => ofBoth.every((test) => test(at, column)));
+        seriesTests.length === 0
+          ? found
+          : found.filter((column) => seriesTests.every((test) => test(at, column)));
       if (columns.length > 0) yield new LayoutMatch(this, at, columns, joined, texts);
     }
   }
