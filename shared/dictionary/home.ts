@@ -15,15 +15,32 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/**
- * A position tells where a series is in its home. It is `group * COLUMNS + column + 1`: `group` is the group's number
- * in the home, `column` the series' column in the group's layout. The position is 0 if the series is in no union.
- */
 /** Bits of a column's number. 4,096 columns are four times the series of a layout (`cutSeries`). */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** Position of a series that is being added to a union. No real position is negative. */
+/** Position of a series that is in no union. A dictionary's positions begin with it. */
+const NOWHERE = 0;
+/** Position of a series that is being added to a union. */
 const ADDED = -1;
+
+/**
+ * Returns the position of a series in its home, above 0. It is one integer, because a dictionary may hold a million of
+ * them.
+ *
+ * @param group the number of the series' group in the home
+ * @param column the series' column in the group's layout
+ */
+function positionOf(group: number, column: number): number {
+  return group * COLUMNS + column + 1;
+}
+
+function groupAt(position: number): number {
+  return (position - 1) >> COLUMN_BITS;
+}
+
+function columnAt(position: number): number {
+  return (position - 1) & (COLUMNS - 1);
+}
 
 /** Approximate memory of a home without its unions, in bytes: an object, two arrays and a set. */
 const HOME_BYTES = 250;
@@ -176,12 +193,12 @@ export class Home {
     for (let i = 0; i < series.length; i++) {
       const each = series[i]!;
       const position = positions[each]!;
-      if (position === 0) {
+      if (position === NOWHERE) {
         // Mark the series, because the row may have it twice.
         positions[each] = ADDED;
         addedScratch[count++] = each;
       } else if (position !== ADDED) {
-        const { union } = this.groups[(position - 1) >> COLUMN_BITS]!;
+        const { union } = this.groups[groupAt(position)]!;
         if (union !== last) together.add(union);
         last = union;
       }
@@ -189,7 +206,7 @@ export class Home {
     if (count === 0 && together.size === 1) return true;
     const added = addedScratch.subarray(0, count);
     if (this.unite(together, added, allowance)) return true;
-    for (const each of added) positions[each] = 0;
+    for (const each of added) positions[each] = NOWHERE;
     return false;
   }
 
@@ -227,7 +244,7 @@ export class Home {
       union.groups.push(number);
       const { series } = each;
       for (let column = 0; column < series.length; column++)
-        positions[series[column]!] = number * COLUMNS + column + 1;
+        positions[series[column]!] = positionOf(number, column);
     }
     this.unions.add(union);
     this.seriesCount += union.seriesCount;
@@ -257,7 +274,7 @@ export class Home {
     const { positions } = this.dictionary;
     for (const union of this.unions) {
       for (const number of union.groups)
-        for (const series of this.groups[number]!.series) positions[series] = 0;
+        for (const series of this.groups[number]!.series) positions[series] = NOWHERE;
       this.remove(union);
     }
   }
@@ -272,8 +289,8 @@ export class Home {
     let last = -1;
     let row: PartialRow | undefined;
     for (let i = 0; i < series.length; i++) {
-      const position = positions[series[i]!]! - 1;
-      const number = position >> COLUMN_BITS;
+      const position = positions[series[i]!]!;
+      const number = groupAt(position);
       if (number !== last) {
         last = number;
         row = rows.get(number);
@@ -282,7 +299,7 @@ export class Home {
           rows.set(number, row);
         }
       }
-      row!.set(position & (COLUMNS - 1), values[i]!);
+      row!.set(columnAt(position), values[i]!);
     }
     return rows;
   }
