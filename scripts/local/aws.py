@@ -19,7 +19,7 @@ Speed. At each call that puts or gets records, ministack looks for expired recor
 stream, and for expired ones among the shard iterators of the last five minutes. Here it looks only at each
 shard's first record, which is the oldest, and at the iterators only once a second. Before each call,
 ministack asks its services one by one whether the call is theirs. Here calls of DynamoDB and Kinesis go
-directly to these services (asks_services_directly). uvicorn with httptools serves HTTP in place of Hypercorn,
+directly to these services (call_services_directly). uvicorn with httptools serves HTTP in place of Hypercorn,
 and key_conditions.py evaluates queries.
 
 Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the
@@ -43,9 +43,9 @@ import uuid
 
 import key_conditions
 import uvicorn
-from contract import answers_checks, checks_contract
-from forward import forwards
-from freedoms import uses_freedoms
+from contract import answer_lambda_calls, check_contract
+from forward import forward_calls
+from freedoms import use_freedoms
 from ministack import app as ministack
 from ministack.core.responses import set_request_account_id, set_request_region
 from ministack.core.router import extract_access_key_id, extract_region
@@ -63,7 +63,8 @@ LAST = "last_sequence"
 RANGE_SPREAD = 2**24
 
 
-def give_range(shards, shard_id):
+def assign_range(shards, shard_id):
+    """Gives a shard its range of sequence numbers, above the ranges of its parents."""
     shard = shards[shard_id]
     parents = [shards[shard[of]] for of in ("parent_shard_id", "adjacent_parent_shard_id") if shard.get(of) in shards]
     above = [parent[RANGE] for parent in parents if RANGE in parent]
@@ -72,13 +73,13 @@ def give_range(shards, shard_id):
     shard[LAST] = 0
 
 
-def next_number_of(shards, shard_id):
+def next_sequence_number(shards, shard_id):
     """Returns the next sequence number of a shard: 56 digits, made of the shard's range, the count of its
     records, the second, and its index."""
     shard = shards[shard_id]
     # A new shard has no range yet.
     if RANGE not in shard:
-        give_range(shards, shard_id)
+        assign_range(shards, shard_id)
     shard[LAST] += 1
     index = int(shard_id.rsplit("-", 1)[1])
     fields = (2, 4), (shard[RANGE], 36), (index & 15, 4), (shard[LAST], 64), (int(time.time()), 44), (index, 32), (2, 4)
@@ -88,7 +89,7 @@ def next_number_of(shards, shard_id):
     return str(number)
 
 
-def numbers_each_shard(route, next_number):
+def number_by_shard(route, next_number):
     """Gives each shard its own sequence numbers. ministack asks for a record's shard, and then, in the same
     thread, for the record's number."""
     routed = threading.local()
@@ -100,22 +101,24 @@ def numbers_each_shard(route, next_number):
 
     def number_call():
         place = routed.__dict__.pop("place", None)
-        return next_number() if place is None else next_number_of(*place)
+        return next_number() if place is None else next_sequence_number(*place)
 
     return route_call, number_call
 
 
-def begins_in_its_range(build):
+def add_starting_numbers(build):
+    """Wraps the creation of shards so that each one starts at a number of its own range."""
     def call(*args, **kwargs):
         shards = build(*args, **kwargs)
         for shard_id, shard in shards.items():
-            shard["starting_sequence_number"] = next_number_of(shards, shard_id)
+            shard["starting_sequence_number"] = next_sequence_number(shards, shard_id)
         return shards
 
     return call
 
 
-def keeps_closed_shards(reshard):
+def keep_closed_shards(reshard):
+    """Wraps a split or merge so that the closed shards stay and cannot be split or merged again."""
     def call(data):
         _, stream = kinesis._resolve_stream(data)
         before = dict(stream["shards"]) if stream else {}
@@ -127,16 +130,17 @@ def keeps_closed_shards(reshard):
             for shard_id, shard in before.items():
                 if shard_id not in stream["shards"]:
                     stream["shards"][shard_id] = shard
-                    shard[CLOSED] = next_number_of(stream["shards"], shard_id)
+                    shard[CLOSED] = next_sequence_number(stream["shards"], shard_id)
             for shard_id in sorted(stream["shards"].keys() - before.keys()):
-                first = next_number_of(stream["shards"], shard_id)
+                first = next_sequence_number(stream["shards"], shard_id)
                 stream["shards"][shard_id]["starting_sequence_number"] = first
         return response
 
     return call
 
 
-def routes_to_open_shards(route):
+def route_to_open_shards(route):
+    """Wraps the choice of a record's shard so that it never is a closed one."""
     def call(hash_key, stream):
         is_open = {i: shard for i, shard in stream["shards"].items() if CLOSED not in shard}
         return route(hash_key, {**stream, "shards": is_open})
@@ -144,7 +148,8 @@ def routes_to_open_shards(route):
     return call
 
 
-def says_where_it_ends(describe):
+def add_ending_number(describe):
+    """Wraps a shard's description so that it has the last sequence number of a closed shard."""
     def call(shard_id, shard):
         described = describe(shard_id, shard)
         if CLOSED in shard:
@@ -154,7 +159,8 @@ def says_where_it_ends(describe):
     return call
 
 
-def ends_with_the_shard(get_records):
+def end_iterators(get_records):
+    """Wraps GetRecords so that it returns no further iterator at the end of a closed shard."""
     def call(data):
         at = kinesis._shard_iterators.get(data.get("ShardIterator"))
         shard = at and kinesis._streams.get(at["stream"], {}).get("shards", {}).get(at["shard_id"])
@@ -176,6 +182,7 @@ def shard_of(iterator):
 
 
 def expire_records(stream):
+    """Removes records that are older than the stream's retention."""
     cutoff = time.time() - stream["RetentionPeriodHours"] * 3600
     for shard in stream["shards"].values():
         records = shard["records"]
@@ -183,7 +190,8 @@ def expire_records(stream):
             shard["records"] = [r for r in records if r["ApproximateArrivalTimestamp"] >= cutoff]
 
 
-def at_most_once_a_second(expire):
+def throttle_expiry(expire):
+    """Wraps the removal of expired iterators so that it runs at most once a second."""
     last = 0.0
 
     def call():
@@ -199,7 +207,8 @@ def at_most_once_a_second(expire):
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 
 
-def refuses_web_pages(app):
+def refuse_web_pages(app):
+    """Wraps an app so that it gets no requests from web pages."""
     async def call(scope, receive, send):
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
         # With DNS rebinding, the host name of a web page resolves to this machine. The page's requests then
@@ -216,7 +225,8 @@ def refuses_web_pages(app):
 DIRECT = {"dynamodb": dynamodb, "kinesis": kinesis}
 
 
-def asks_services_directly(app):
+def call_services_directly(app):
+    """Wraps an app so that calls of DynamoDB and Kinesis go directly to these services."""
     async def call_app(scope, receive, send):
         call = scope.get("aws_call")
         service = call and DIRECT.get(call.service)
@@ -237,17 +247,17 @@ def asks_services_directly(app):
 
 key_conditions.install()
 rights = Rights(os.environ["RIGHTS_FILE"]) if "RIGHTS_FILE" in os.environ else None
-ministack.app = refuses_web_pages(checks_contract(uses_freedoms(answers_checks(forwards(asks_services_directly(ministack.app)))), rights, shard_of))
-kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
-kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
-kinesis._build_shards = begins_in_its_range(kinesis._build_shards)
-kinesis._route_to_shard, kinesis._next_sequence_number = numbers_each_shard(
-    routes_to_open_shards(kinesis._route_to_shard), kinesis._next_sequence_number
+ministack.app = refuse_web_pages(check_contract(use_freedoms(answer_lambda_calls(forward_calls(call_services_directly(ministack.app)))), rights, shard_of))
+kinesis._split_shard = keep_closed_shards(kinesis._split_shard)
+kinesis._merge_shards = keep_closed_shards(kinesis._merge_shards)
+kinesis._build_shards = add_starting_numbers(kinesis._build_shards)
+kinesis._route_to_shard, kinesis._next_sequence_number = number_by_shard(
+    route_to_open_shards(kinesis._route_to_shard), kinesis._next_sequence_number
 )
-kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
+kinesis._shard_out = add_ending_number(kinesis._shard_out)
 kinesis._expire_records = expire_records
-kinesis._expire_iterators = at_most_once_a_second(kinesis._expire_iterators)
-kinesis._get_records = ends_with_the_shard(kinesis._get_records)
+kinesis._expire_iterators = throttle_expiry(kinesis._expire_iterators)
+kinesis._get_records = end_iterators(kinesis._get_records)
 
 
 if __name__ == "__main__":

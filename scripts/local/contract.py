@@ -15,7 +15,7 @@ from html import escape
 
 from limits import LIMITS, broken_limits
 from rights import needs_of
-from service_models import differences, read_call
+from service_models import find_differences, parse_call
 
 # Codes of errors for invalid requests. A retry of such a request fails again.
 REFUSALS = {
@@ -50,14 +50,17 @@ class Journal:
             atexit.register(self.write)
 
     def count(self, call):
+        """Counts a call."""
         self.calls[f"{call.function or '-'} {call.name}"] += 1
         if self.folder and time.monotonic() - self.written > JOURNAL_SECONDS:
             self.write()
 
     def add_use(self, function, needs):
+        """Records the actions that a function has used."""
         self.actions.setdefault(function, set()).update(action for action, *_ in needs)
 
     def write(self):
+        """Writes the counts, and the actions that functions used and may use."""
         self.written = time.monotonic()
         actions = {function: sorted(used) for function, used in self.actions.items()}
         file = os.path.join(self.folder, f"calls-{os.getpid()}.json")
@@ -75,6 +78,7 @@ class Journal:
         }
 
     def add_break(self, call, rule, sentence):
+        """Records a call that breaks a rule of the contract."""
         found = {"rule": rule, "function": call.function, "call": call.name, "sentence": sentence}
         print(f"breaks the contract of AWS: {json.dumps(found)}", file=sys.stderr, flush=True)
         if self.folder:
@@ -82,7 +86,7 @@ class Journal:
                 out.write(json.dumps(found) + "\n")
 
 
-def checks_contract(app, rights, shard_of):
+def check_contract(app, rights, shard_of):
     """Wraps an app so that it gets only calls that keep the contract.
 
     @param rights rights.Rights; None if functions may do everything
@@ -93,15 +97,15 @@ def checks_contract(app, rights, shard_of):
         if scope["type"] != "http":
             return await app(scope, receive, send)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        body = await whole_body(receive)
+        body = await read_body(receive)
         # The caller has closed the connection.
         if body is None:
             return None
         path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
-        call = read_call(scope["method"], path, scope.get("query_string", b"").decode(), headers, body)
+        call = parse_call(scope["method"], path, scope.get("query_string", b"").decode(), headers, body)
         if call is None:
-            return await app(scope, replayed(body, receive), send)
-        found = differences(call)
+            return await app(scope, replay_body(body, receive), send)
+        found = find_differences(call)
         if found:
             journal.add_break(call, "model", "; ".join(found[:5]))
             return await refuse(send, call.service, 400, "ValidationException", found[0])
@@ -111,7 +115,7 @@ def checks_contract(app, rights, shard_of):
             journal.add_break(call, rule, sentence)
             if not LIMITS[rule].get("refusedByStandIn"):
                 return await refuse(send, call.service, 400, "ValidationException", sentence)
-        denied = rights and call.function and rights.refused(call.function, needs)
+        denied = rights and call.function and rights.find_refused(call.function, needs)
         if denied:
             action, resource, keys, _ = denied
             sentence = f"User: {call.function} is not authorized to perform: {action} on {resource} {keys or ''}"
@@ -120,12 +124,12 @@ def checks_contract(app, rights, shard_of):
         if call.function:
             journal.add_use(call.function, needs)
         scope["aws_call"] = call
-        return await app(scope, replayed(body, receive), noting_refusals(send, call, journal))
+        return await app(scope, replay_body(body, receive), record_refusals(send, call, journal))
 
     return call_app
 
 
-def answers_checks(app):
+def answer_lambda_calls(app):
     """Answers 204 to a call to Lambda's API, which has been checked by now. The local host of functions then
     carries out the call."""
 
@@ -139,7 +143,8 @@ def answers_checks(app):
     return call_app
 
 
-async def whole_body(receive):
+async def read_body(receive):
+    """Returns a request's body; None if the caller has closed the connection."""
     parts = []
     while True:
         message = await receive()
@@ -150,7 +155,8 @@ async def whole_body(receive):
             return b"".join(parts)
 
 
-def replayed(body, receive):
+def replay_body(body, receive):
+    """Wraps `receive` so that it first returns a body that has been read already."""
     is_read = False
 
     async def call():
@@ -163,7 +169,7 @@ def replayed(body, receive):
     return call
 
 
-def noting_refusals(send, call, journal):
+def record_refusals(send, call, journal):
     """Wraps `send` so that a call that the stand-in itself rejects as invalid is also recorded as a break of
     the contract.
 
@@ -176,7 +182,7 @@ def noting_refusals(send, call, journal):
         if message["type"] == "http.response.start":
             status = message["status"]
         elif status is not None and 400 <= status < 500 and message.get("body"):
-            code, text = error_of(call.service, message["body"])
+            code, text = parse_error(call.service, message["body"])
             if code in REFUSALS:
                 journal.add_break(call, "refused", f"{code}: {text}")
         await send(message)
@@ -184,7 +190,8 @@ def noting_refusals(send, call, journal):
     return respond
 
 
-def error_of(service, body):
+def parse_error(service, body):
+    """Returns the code and message of a service's error."""
     text = body.decode("utf-8", "replace")
     if service in ("s3", "sns"):
         between = lambda tag: text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
@@ -200,6 +207,7 @@ XML_CODES = {"ValidationException": "InvalidArgument", "AccessDeniedException": 
 
 
 async def refuse(send, service, status, code, sentence):
+    """Sends an error in the service's format."""
     if service in ("s3", "sns"):
         error = f"<Error><Code>{XML_CODES.get(code, code)}</Code><Message>{escape(sentence)}</Message></Error>"
         body = error if service == "s3" else f"<ErrorResponse>{error}</ErrorResponse>"

@@ -31,7 +31,8 @@ OWN_HEADERS = {
 CONNECTION_HEADERS = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 
 
-def forwards(app):
+def forward_calls(app):
+    """Wraps an app so that the servers in FORWARD_TO get the calls of their services."""
     servers = json.loads(os.environ.get("FORWARD_TO") or "{}")
     if not servers:
         return app

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from contract import refuse, replayed
+from contract import refuse, replay_body
 from ministack.services import dynamodb
 from rights import S3_ACTIONS
 
@@ -65,16 +65,19 @@ class Freedoms:
             atexit.register(self.write, folder)
 
     def write(self, folder):
+        """Writes how often each freedom was used."""
         with open(os.path.join(folder, f"freedoms-{os.getpid()}.json"), "w") as out:
             json.dump(self.used, out)
 
     def takes(self, name, share="share"):
+        """Draws whether a freedom is used now, and counts it if so."""
         if self.random.random() >= FREEDOMS[name][share]:
             return False
         self.used[name] += 1
         return True
 
     def is_throttled(self, service):
+        """Draws whether a call is throttled. Throttling comes in bursts."""
         left = self.bursts.get(service, 0)
         if left > 0:
             self.bursts[service] = left - 1
@@ -84,7 +87,7 @@ class Freedoms:
         self.bursts[service] = self.random.randrange(FREEDOMS["throttled"]["most"])
         return True
 
-    def some(self, values):
+    def draw_some(self, values):
         """Draws some of the values, at least one. Returns for each value whether it was drawn."""
         first = self.random.randrange(len(values))
         is_taken = [i == first or self.random.random() < 0.5 for i in range(len(values))]
@@ -101,10 +104,11 @@ class Changes:
         self.images = {}
 
     def note(self, call):
+        """Keeps the items that a call is about to change, as they are now."""
         for table, pk, sk in written_keys(call):
             if len(self.images) >= self.MOST:
                 self.images.clear()
-            before = (items_of(table) or {}).get(pk, {}).get(sk)
+            before = (find_items(table) or {}).get(pk, {}).get(sk)
             self.images[table, pk, sk] = (time.monotonic(), copy.deepcopy(before))
 
     @contextmanager
@@ -116,7 +120,7 @@ class Changes:
         for (name, pk, sk), (at, before) in list(self.images.items()):
             if at < moment or not is_wanted(name):
                 continue
-            items = items_of(name)
+            items = find_items(name)
             if items is None or items.get(pk, {}).get(sk) == before:
                 continue
             now = items.get(pk)
@@ -135,7 +139,7 @@ class Changes:
                     items[pk] = now
 
 
-def reads_old_items(read):
+def read_old_items(read):
     """Wraps a read of ministack's tables, so that a read without ConsistentRead may see items as they were
     before a recent change."""
 
@@ -151,11 +155,13 @@ def reads_old_items(read):
     return call
 
 
-def text_of(attribute):
+def attribute_value(attribute):
+    """Returns an attribute's value without its type."""
     return next(iter(attribute.values())) if attribute else None
 
 
-def items_of(table_name):
+def find_items(table_name):
+    """Returns the items of a table, by partition key and sort key; None if there is no such table."""
     for (_, _, name), table in dynamodb._tables.all_items():
         if name == table_name:
             return table["items"]
@@ -163,6 +169,7 @@ def items_of(table_name):
 
 
 def written_keys(call):
+    """Yields the table, partition key and sort key of each item that a call writes."""
     given = call.input
     if call.operation in ("PutItem", "UpdateItem", "DeleteItem"):
         parts = [given]
@@ -174,15 +181,16 @@ def written_keys(call):
         parts = []
     for part in parts:
         key = part.get("Key") or part.get("Item") or {}
-        yield part.get("TableName"), text_of(key.get("pk")), text_of(key.get("sk"))
+        yield part.get("TableName"), attribute_value(key.get("pk")), attribute_value(key.get("sk"))
 
 
-def uses_freedoms(app):
+def use_freedoms(app):
+    """Wraps an app so that functions' calls are subject to the freedoms; without FREEDOMS_SEED, returns the app."""
     seed = os.environ.get("FREEDOMS_SEED")
     if not seed:
         return app
     for name in ("_get_item", "_query", "_scan", "_batch_get_item"):
-        setattr(dynamodb, name, reads_old_items(getattr(dynamodb, name)))
+        setattr(dynamodb, name, read_old_items(getattr(dynamodb, name)))
     freedoms = Freedoms(int(seed))
 
     async def call_app(scope, receive, send):
@@ -201,12 +209,12 @@ def uses_freedoms(app):
         if is_conditional and call.service == "s3" and freedoms.takes("conflict of conditions"):
             return await refuse(send, "s3", 409, "ConditionalRequestConflict", INJECTED)
 
-        change = changed_call(freedoms, call, scope)
+        change = shrink_call(freedoms, call, scope)
         if call.service == "dynamodb" and WRITES.search(call.operation):
             freedoms.changed.note(call)
         reading = READING.set(freedoms)
         try:
-            response = await response_of(app, scope, receive, call.body)
+            response = await capture_response(app, scope, receive, call.body)
         finally:
             READING.reset(reading)
         if response is None:
@@ -237,7 +245,7 @@ def uses_freedoms(app):
     return call_app
 
 
-async def response_of(app, scope, receive, body):
+async def capture_response(app, scope, receive, body):
     """Returns the app's response as (status, headers, body); None if it gave none."""
     start, parts = None, []
 
@@ -248,11 +256,11 @@ async def response_of(app, scope, receive, body):
         else:
             parts.append(message.get("body", b""))
 
-    await app(scope, replayed(body, receive), keep)
+    await app(scope, replay_body(body, receive), keep)
     return start and (start["status"], start["headers"], b"".join(parts))
 
 
-def changed_call(freedoms, call, scope):
+def shrink_call(freedoms, call, scope):
     """Makes some calls smaller before the stand-in gets them.
 
     Returns a function that adds the rest of the call to the response, such as records that are rejected; None
@@ -260,30 +268,32 @@ def changed_call(freedoms, call, scope):
     """
     given = call.input
     if call.operation == "PutRecords" and len(given["Records"]) > 1 and freedoms.takes("records refused"):
-        return refused_records(freedoms, call)
+        return refuse_records(freedoms, call)
     if call.operation == "GetRecords" and freedoms.takes("records held back"):
-        ask(call, {**given, "Limit": freedoms.random.randint(1, 3)})
+        set_input(call, {**given, "Limit": freedoms.random.randint(1, 3)})
     elif call.operation in ("Query", "Scan") and freedoms.takes("query ends early"):
-        ask(call, {**given, "Limit": min(given.get("Limit", 10**6), freedoms.random.randint(1, 4))})
+        set_input(call, {**given, "Limit": min(given.get("Limit", 10**6), freedoms.random.randint(1, 4))})
     elif call.operation == "BatchGetItem" and freedoms.takes("keys unprocessed"):
-        return unprocessed(freedoms, call, "UnprocessedKeys", lambda one: one["Keys"], lambda one, keys: {**one, "Keys": keys})
+        return leave_unprocessed(freedoms, call, "UnprocessedKeys", lambda one: one["Keys"], lambda one, keys: {**one, "Keys": keys})
     elif call.operation == "BatchWriteItem" and freedoms.takes("items unprocessed"):
-        return unprocessed(freedoms, call, "UnprocessedItems", lambda one: one, lambda _, requests: requests)
+        return leave_unprocessed(freedoms, call, "UnprocessedItems", lambda one: one, lambda _, requests: requests)
     elif S3_ACTIONS.get(call.operation, "").startswith("ListBucket") and freedoms.takes("short page of a list"):
         query = re.sub(rb"&?max-keys=\d+", b"", scope.get("query_string", b""))
         scope["query_string"] = query + b"&max-keys=%d" % freedoms.random.randint(1, 3)
     return None
 
 
-def ask(call, given):
+def set_input(call, given):
+    """Replaces a call's input."""
     call.input = given
     call.body = json.dumps(given).encode()
 
 
-def refused_records(freedoms, call):
+def refuse_records(freedoms, call):
+    """Removes some records from a PutRecords call; the returned function adds their errors to the response."""
     records = call.input["Records"]
-    is_taken = freedoms.some(records)
-    ask(call, {**call.input, "Records": [one for one, taken in zip(records, is_taken) if taken]})
+    is_taken = freedoms.draw_some(records)
+    set_input(call, {**call.input, "Records": [one for one, taken in zip(records, is_taken) if taken]})
     code, message = freedoms.random.choice(OF_RECORDS)
 
     def whole(body):
@@ -296,10 +306,11 @@ def refused_records(freedoms, call):
     return whole
 
 
-def unprocessed(freedoms, call, member, values_of, with_values):
+def leave_unprocessed(freedoms, call, member, values_of, with_values):
+    """Removes some parts of a batch; the returned function adds them to the response as unprocessed."""
     asked = call.input["RequestItems"]
     flat = [(table, i) for table, one in asked.items() for i in range(len(values_of(one)))]
-    taken = {place for place, is_one in zip(flat, freedoms.some(flat)) if is_one}
+    taken = {place for place, is_one in zip(flat, freedoms.draw_some(flat)) if is_one}
 
     def part(is_wanted):
         chosen = {
@@ -309,7 +320,7 @@ def unprocessed(freedoms, call, member, values_of, with_values):
         return {table: one for table, one in chosen.items() if values_of(one)}
 
     left = part(False)
-    ask(call, {**call.input, "RequestItems": part(True)})
+    set_input(call, {**call.input, "RequestItems": part(True)})
 
     def whole(body):
         response = json.loads(body)

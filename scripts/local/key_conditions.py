@@ -14,21 +14,24 @@ FORM = re.compile(
 
 
 def install():
+    """Replaces ministack's evaluation of conditions."""
     parse = lru_cache(maxsize=None)(dynamodb._tokenize)
     dynamodb._tokenize = lambda expression: list(parse(expression))
     dynamodb._condition_syntax_error = lru_cache(maxsize=None)(dynamodb._condition_syntax_error)
-    dynamodb._evaluate_condition = knows_key_conditions(dynamodb._evaluate_condition)
+    dynamodb._evaluate_condition = evaluate_key_conditions(dynamodb._evaluate_condition)
 
 
 @lru_cache(maxsize=None)
-def form_of(expression):
+def parse_condition(expression):
+    """Returns the parts of a condition that has FORM; None for any other condition."""
     found = FORM.fullmatch(expression)
     return found and found.groupdict()
 
 
-def knows_key_conditions(evaluate):
+def evaluate_key_conditions(evaluate):
+    """Wraps ministack's evaluation so that conditions that have FORM are evaluated here."""
     def call(expression, item, values, names, slot="ConditionExpression"):
-        form = form_of(expression) if slot == "KeyConditionExpression" else None
+        form = parse_condition(expression) if slot == "KeyConditionExpression" else None
         if not form:
             return evaluate(expression, item, values, names, slot)
         text = lambda name: values[form[name]]["S"]

@@ -17,6 +17,7 @@ class Broken(list):
     """The limits that a call breaks: the name of each, with a sentence for the error."""
 
     def check(self, name, count):
+        """Adds a limit to the list if the count exceeds it."""
         limit = LIMITS[name]
         if not limit.get("least", count) <= count <= limit["most"]:
             self.append((name, f"{count} {limit['of']}; AWS allows {limit.get('least', 0)} to {limit['most']}"))
@@ -58,6 +59,7 @@ PLACEHOLDER = re.compile(r"[#:][\w]+")
 
 
 def check_dynamodb(call, given, broken):
+    """Checks a call to DynamoDB."""
     operation = call.operation
     if operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan"):
         check_action(given, broken)
@@ -99,6 +101,7 @@ def check_dynamodb(call, given, broken):
 
 
 def check_action(given, broken):
+    """Checks a request for one item or one query."""
     check_expressions(given, broken)
     if "Item" in given:
         item = given["Item"]
@@ -112,12 +115,14 @@ def check_action(given, broken):
 
 
 def check_keys(item, broken):
+    """Checks the sizes of an item's keys."""
     for name, limit in (("pk", "dynamodb.partitionKeyBytes"), ("sk", "dynamodb.sortKeyBytes")):
         for kind, value in item.get(name, {}).items():
             broken.check(limit, blob_bytes(value) if kind == "B" else len(str(value).encode()))
 
 
 def check_attributes(item, broken, depth=0):
+    """Checks the depth of nested attributes and the digits of numbers."""
     broken.check("dynamodb.depth", depth)
     for value in item.values() if isinstance(item, dict) else item:
         for kind, inner in value.items():
@@ -128,6 +133,7 @@ def check_attributes(item, broken, depth=0):
 
 
 def check_expressions(given, broken):
+    """Checks a request's expressions and their placeholders."""
     values = given.get("ExpressionAttributeValues", {})
     names = given.get("ExpressionAttributeNames", {})
     texts = [given[name] for name in EXPRESSIONS if name in given]
@@ -147,6 +153,7 @@ def check_expressions(given, broken):
 
 
 def check_repeated(keys, broken):
+    """Checks that no key of a batch occurs twice."""
     broken.check("dynamodb.repeatedKeys", len(keys) - len(set(keys)))
 
 
@@ -157,11 +164,15 @@ def key_of(part):
 
 
 def item_bytes(item):
-    """@see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html"""
+    """Returns the size of an item, in bytes.
+
+    @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
     return sum(len(name.encode()) + value_bytes(value) for name, value in item.items())
 
 
 def value_bytes(value):
+    """Returns the size of an attribute's value, in bytes."""
     kind, inner = next(iter(value.items()))
     if kind == "S":
         return len(inner.encode())
@@ -182,6 +193,7 @@ reads_of_shards = defaultdict(deque)
 
 
 def check_kinesis(call, given, broken, shard_of):
+    """Checks a call to Kinesis."""
     if call.operation == "PutRecords":
         sizes = [len(r.get("PartitionKey", "").encode()) + blob_bytes(r.get("Data", "")) for r in given.get("Records", [])]
         if sizes:
@@ -201,6 +213,7 @@ parts_of_uploads = defaultdict(dict)
 
 
 def check_s3(call, given, broken):
+    """Checks a call to S3."""
     if "Key" in given:
         broken.check("s3.keyBytes", len(given["Key"].encode()))
     if call.operation == "PutObject":
@@ -226,6 +239,7 @@ def check_s3(call, given, broken):
 
 
 def check_publish(given, broken):
+    """Checks a call that publishes to SNS."""
     broken.check("sns.messageBytes", len(given.get("Message", "").encode()))
     subject = given.get("Subject")
     if subject is not None:

@@ -35,7 +35,7 @@ def needs_of(call):
     if call.service == "dynamodb":
         return [
             (f"dynamodb:{action}", f"arn:aws:dynamodb:{REGION_AND_ACCOUNT}:table/{table}", keys, None)
-            for action, table, keys in items_asked(call.operation, given)
+            for action, table, keys in requested_items(call.operation, given)
         ]
     if call.service == "kinesis":
         name = given.get("StreamName")
@@ -55,11 +55,12 @@ def needs_of(call):
 
 
 def function_arn(name_or_arn):
+    """Returns the ARN of a function that is given by its name or its ARN."""
     name = unquote(name_or_arn).split(":")[-1]
     return f"arn:aws:lambda:{REGION_AND_ACCOUNT}:function:{name}"
 
 
-def items_asked(action, data):
+def requested_items(action, data):
     """Returns (action, table, partition keys) for each part of a call to DynamoDB. The keys are None for
     operations that do not name whole keys, such as Query."""
     table = data.get("TableName")
@@ -73,13 +74,14 @@ def items_asked(action, data):
         return [(action, name, [written_key(one) for one in asked]) for name, asked in data["RequestItems"].items()]
     if action == "TransactWriteItems":
         parts = [next(iter(each.items())) for each in data["TransactItems"]]
-        return [part for kind, item in parts for part in items_asked(f"{kind}Item", item)]
+        return [part for kind, item in parts for part in requested_items(f"{kind}Item", item)]
     if action == "BatchExecuteStatement":
-        return [inserted(each["Statement"], each["Parameters"]) for each in data["Statements"]]
+        return [parse_insert(each["Statement"], each["Parameters"]) for each in data["Statements"]]
     return [(action, table, None)]
 
 
 def written_key(request):
+    """Returns the partition key of a put or delete request."""
     part = next(iter(request.values()))
     return (part.get("Item") or part["Key"])["pk"]["S"]
 
@@ -87,7 +89,8 @@ def written_key(request):
 INSERT = re.compile(r'INSERT INTO "([^"]+)" VALUE \{(.*)\}$')
 
 
-def inserted(statement, parameters):
+def parse_insert(statement, parameters):
+    """Returns the action, table and partition key of a PartiQL insertion."""
     table, values = INSERT.match(statement).groups()
     at = re.findall(r"'(\w+)': \?", values).index("pk")
     return ("PartiQLInsert", table, [parameters[at]["S"]])
@@ -101,7 +104,7 @@ class Rights:
         self.read_at = None
         self.by_function = {}
 
-    def refused(self, function, needs):
+    def find_refused(self, function, needs):
         """Returns the first of the needed rights that the function's policies do not grant; None if they
         grant all."""
         changed = os.stat(self.file).st_mtime_ns
@@ -114,6 +117,7 @@ class Rights:
 
 
 def covers(right, need):
+    """Returns whether a right of a policy grants a needed right."""
     action, resource, keys, invoked = need
     if action not in right["actions"]:
         return False

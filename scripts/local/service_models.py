@@ -22,6 +22,7 @@ loader = Loader()
 
 @lru_cache(maxsize=None)
 def model_of(service):
+    """Returns the model of a service."""
     return ServiceModel(loader.load_service_model(service, "service-2"), service)
 
 
@@ -39,10 +40,11 @@ class Call:
 
     @property
     def name(self):
+        """Returns the service and operation, such as `s3:GetObject`."""
         return f"{self.service}:{self.operation}"
 
 
-def read_call(method, path, query_string, headers, body):
+def parse_call(method, path, query_string, headers, body):
     """Parses an HTTP request as a call; None if the request is not to one of SERVICES."""
     function = headers.get("x-amz-security-token")
     target = headers.get("x-amz-target", "")
@@ -55,22 +57,23 @@ def read_call(method, path, query_string, headers, body):
     signed = re.search(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/", headers.get("authorization", ""))
     service = "lambda" if ONLY_CHECK in headers else signed and signed.group(1)
     if service == "sns":
-        return sns_call(body, function)
+        return parse_sns_call(body, function)
     if service in ("s3", "lambda"):
-        return rest_call(service, method, path, query_string, headers, body, function)
+        return parse_rest_call(service, method, path, query_string, headers, body, function)
     return None
 
 
-def sns_call(body, function):
+def parse_sns_call(body, function):
+    """Parses a request to SNS, which is a form."""
     fields = dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
     operation = fields.pop("Action", "")
     fields.pop("Version", None)
     # Lists are not parsed, since no call of this project has one. Their keys would be such as
     # `Tags.member.1.Key`.
-    return Call("sns", operation, with_maps(fields), function, body)
+    return Call("sns", operation, parse_form(fields), function, body)
 
 
-def with_maps(fields):
+def parse_form(fields):
     """Parses a form's fields, joining the fields of a map: `Attributes.entry.1.key`,
     `MessageAttributes.entry.1.Value.DataType`."""
     given, entries = {}, {}
@@ -116,7 +119,8 @@ def routes_of(service):
     return found
 
 
-def rest_call(service, method, path, query_string, headers, body, function):
+def parse_rest_call(service, method, path, query_string, headers, body, function):
+    """Parses a request to S3 or Lambda, whose method, path and query tell the operation."""
     query = dict(parse_qsl(query_string, keep_blank_values=True))
     told = query.pop("x-id", None)
     for verb, pattern, static, asked, name in routes_of(service):
@@ -129,21 +133,22 @@ def rest_call(service, method, path, query_string, headers, body, function):
         if told is None and "Copy" in name and "x-amz-copy-source" not in headers:
             continue
         given = {key: unquote(value) for key, value in match.groupdict().items()}
-        given.update(members_of(model_of(service).operation_model(name).input_shape, query, headers, body))
+        given.update(parse_members(model_of(service).operation_model(name).input_shape, query, headers, body))
         return Call(service, name, given, function, body)
     return Call(service, f"{method} {path}?{query_string}", {}, function, body)
 
 
-def members_of(shape, query, headers, body):
+def parse_members(shape, query, headers, body):
+    """Returns the members of an operation's input from a request's query, headers and body."""
     given = {}
     payload = shape.serialization.get("payload") if shape else None
     for key, member in (shape.members if shape else {}).items():
         place = member.serialization.get("location")
         name = member.serialization.get("name", key)
         if place == "querystring" and name in query:
-            given[key] = typed(member, query[name])
+            given[key] = parse_text(member, query[name])
         elif place == "header" and name.lower() in headers:
-            given[key] = typed(member, headers[name.lower()])
+            given[key] = parse_text(member, headers[name.lower()])
         elif place == "headers":
             found = {k[len(name):]: v for k, v in headers.items() if k.startswith(name.lower())}
             if found:
@@ -156,10 +161,11 @@ def members_of(shape, query, headers, body):
 
 
 def read_payload(shape, body):
+    """Parses a body that is one member of the input."""
     if shape.type_name == "blob":
         return base64.b64encode(body).decode() if len(body) < 1024 else OPAQUE
     if shape.type_name == "structure":
-        return of_xml(shape, ElementTree.fromstring(body))
+        return parse_xml(shape, ElementTree.fromstring(body))
     return body.decode("utf-8")
 
 
@@ -168,7 +174,8 @@ def read_payload(shape, body):
 OPAQUE = ""
 
 
-def of_xml(shape, element):
+def parse_xml(shape, element):
+    """Parses an XML element that has the given shape."""
     def own(tag):
         return [child for child in element if child.tag.rpartition("}")[2] == tag]
 
@@ -179,16 +186,17 @@ def of_xml(shape, element):
             if not children:
                 continue
             if member.type_name == "list" and member.serialization.get("flattened"):
-                given[key] = [of_xml(member.member, child) for child in children]
+                given[key] = [parse_xml(member.member, child) for child in children]
             else:
-                given[key] = of_xml(member, children[0])
+                given[key] = parse_xml(member, children[0])
         return given
     if shape.type_name == "list":
-        return [of_xml(shape.member, child) for child in element]
-    return typed(shape, element.text or "")
+        return [parse_xml(shape.member, child) for child in element]
+    return parse_text(shape, element.text or "")
 
 
-def typed(shape, text):
+def parse_text(shape, text):
+    """Converts a text to the shape's type; leaves it if that fails."""
     try:
         if shape.type_name in ("integer", "long"):
             return int(text)
@@ -199,7 +207,7 @@ def typed(shape, text):
     return text
 
 
-def differences(call):
+def find_differences(call):
     """Describes each difference of a call's input from its operation's model; an empty list if there is
     none."""
     model = model_of(call.service)
@@ -229,6 +237,7 @@ TYPES = {
 
 
 def compare(shape, value, at, found):
+    """Adds to `found` each difference of a value from its shape."""
     kind = shape.type_name
     if not isinstance(value, TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         found.append(f"{at or 'input'} is no {kind}")
@@ -264,6 +273,7 @@ def compare(shape, value, at, found):
 
 
 def size_of(kind, value):
+    """Returns the number that the model's bounds apply to: a length, or the value of a number; None if there is none."""
     if kind in ("string", "list", "map"):
         return len(value)
     if kind == "blob":
@@ -280,6 +290,7 @@ def blob_bytes(text):
 
 @lru_cache(maxsize=1024)
 def matches(pattern, value):
+    """Returns whether a value matches a pattern of a model."""
     try:
         return re.fullmatch(pattern, value, re.DOTALL) is not None
     except re.error:
