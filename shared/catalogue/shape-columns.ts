@@ -105,14 +105,16 @@ export class ShapeColumns {
       else if (common !== undefined) layoutTests.push((at) => test.passes(common.at(at)));
       else if (!test.acceptsEmpty) return;
     }
-    const passing = [...this.groups.keys()].filter((at) => layoutTests.every((test) => test(at)));
-    if (passing.length === 0) return;
-    const found =
-      columnTests.reduce<readonly number[] | undefined>(
-        (columns, { test, values }) => test.columnsOf(values, columns),
-        undefined,
-      ) ?? this.allColumns();
-    for (const at of passing) {
+    let found: readonly number[] | undefined;
+    for (const at of this.groups.keys()) {
+      if (!layoutTests.every((test) => test(at))) continue;
+      found ??=
+        columnTests.reduce<readonly number[] | undefined>(
+          (columns, { test, values }) => test.columnsOf(values, columns),
+          undefined,
+        ) ?? this.allColumns();
+      // Most shapes lack the selected metric. Then the first layout decides, and the others are not tested.
+      if (found.length === 0) return;
       const columns =
         seriesTests.length === 0
           ? found

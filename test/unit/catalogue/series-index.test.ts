@@ -42,6 +42,18 @@ function selected(
 const cpu = (host: string, mode: string) => labelsOf(['__name__', 'cpu'], ['host', host], ['mode', mode]);
 const load = (host: string, ...more: [string, string][]) =>
   labelsOf(['__name__', 'load'], ['host', host], ...more);
+
+test('of a shape without the metric, only one layout is tested', () => {
+  const index = indexOf(
+    Array.from({ length: 50 }, (_, i) => [cpu(`web${i}`, 'user'), cpu(`web${i}`, 'idle'), load(`web${i}`)]),
+  );
+  const matchers = [{ label: 'host', op: '=~', value: '.*b.*' } as const, equals('__name__', 'disk')];
+  let tested = 0;
+  const spend = () => void tested++;
+  expect([...index.select(matchers.map(compileMatcher), all(index), NOTHING_JOINED, spend)]).toEqual([]);
+  expect(tested).toBe(1);
+});
+
 const FLEET = [
   [cpu('web1', 'user'), cpu('web1', 'idle'), load('web1')],
   [cpu('web2', 'user'), cpu('web2', 'idle'), load('web2')],
