@@ -41,6 +41,11 @@ export interface CheckState {
   readonly memo: string;
   /** The last report; absent until the check was first reported. */
   readonly last?: Pick<CheckReport, 'status' | 'message' | 'occurredAt'>;
+  /**
+   * Times of the latest reports that came from a clock that was ahead, in Unix seconds. If one of them is sent again after
+   * the clock was corrected, it is ignored.
+   */
+  readonly ahead?: readonly number[];
   readonly track?: Track;
 }
 
@@ -68,8 +73,8 @@ export interface ReportContext {
 const MAX_AGE_MS = 6 * HOUR_MS;
 /** A report that is further in the future than this, in ms, comes from an agent whose clock is ahead. */
 const MAX_AHEAD_MS = MINUTE_MS;
-/** If an agent's clock was ahead, and a report is older than the last one by more than this, the clock was corrected. */
-const CORRECTED_MS = 10 * MINUTE_MS;
+/** Maximum number of reports from a clock that is ahead that are remembered. */
+const MAX_AHEAD_REPORTS = 10;
 
 export interface AdvancedCheck {
   readonly check: CheckState;
@@ -90,14 +95,18 @@ export function advanceCheck(
   const sampleMs = occurredAt * 1000;
   if (nowMs - sampleMs > MAX_AGE_MS) return undefined;
   const lastMs = (check.last?.occurredAt ?? -Infinity) * 1000;
-  // The reports of a corrected clock need not wait until the time of the last one. An older report that is sent again
-  // differs from it by less, because agents send every minute.
-  const isCorrected =
-    lastMs > nowMs + MAX_AHEAD_MS && sampleMs <= nowMs + MAX_AHEAD_MS && lastMs - sampleMs > CORRECTED_MS;
+  const isAhead = (ms: number) => ms > nowMs + MAX_AHEAD_MS;
+  const { ahead = [] } = check;
+  if (ahead.includes(occurredAt)) return undefined;
+  // If the agent's clock was ahead and has been corrected, its reports need not wait until the time of the last one.
+  const isCorrected = isAhead(lastMs) && !isAhead(sampleMs);
   if (sampleMs <= lastMs && !isCorrected) return undefined;
-  const { track: before, ...rest } = check;
+  const { track: before, ...unchanged } = check;
   const last = { status, message, occurredAt };
-  if (!isWatched) return { check: { ...check, last } };
+  const rest = isAhead(sampleMs)
+    ? { ...unchanged, ahead: [...ahead, occurredAt].slice(-MAX_AHEAD_REPORTS) }
+    : unchanged;
+  if (!isWatched) return { check: { ...rest, last, ...(before && { track: before }) } };
   const rules = {
     id: `${tenantId} ${check.id}`,
     maxCheckAttempts,

@@ -174,6 +174,16 @@ test.each([
     happened: ['opened CRITICAL', 'closed OK', 'opened CRITICAL', 'ignored'],
   },
   {
+    name: 'was five minutes ahead until it was corrected',
+    reports: [ahead(0, 5, 'CRITICAL'), ahead(1, 0, 'OK'), ahead(2, 0, 'CRITICAL'), ahead(3, 0, 'OK')],
+    happened: ['opened CRITICAL', 'closed OK', 'opened CRITICAL', 'closed OK'],
+  },
+  {
+    name: 'was three hours ahead until it was corrected: a report that is sent again is ignored',
+    reports: [ahead(0, 180, 'CRITICAL'), ahead(1, 0, 'OK'), ahead(2, 178, 'CRITICAL')],
+    happened: ['opened CRITICAL', 'closed OK', 'ignored'],
+  },
+  {
     name: 'is a minute and a half ahead: reports that are sent again are ignored',
     reports: [
       ahead(0, 1.5, 'CRITICAL'),
