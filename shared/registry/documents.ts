@@ -149,11 +149,15 @@ export class Documents<T> {
   ): Promise<T | undefined> {
     let written: string | undefined;
     let waitMs = 5;
-    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    for (let attempts = 0; ; attempts++) {
       const found = await this.read(tenantId, key);
       // The previous attempt did write this document. Its response was lost, the SDK retried, and the retry's
       // condition failed.
       if (found !== undefined && found.revision === written) return found.value;
+      if (attempts === MAX_ATTEMPTS)
+        throw new Error(
+          `${this.kind} ${key} was not written in ${MAX_ATTEMPTS} attempts: other writes came first each time, or a condition of its transaction cannot hold`,
+        );
       const next = decide(found?.value);
       if (next === undefined) return found?.value;
       const Put = this.putInput(tenantId, key, next.value, found?.revision);
@@ -166,9 +170,6 @@ export class Documents<T> {
       await sleep(Math.random() * waitMs);
       waitMs = Math.min(MAX_WAIT_MS, waitMs * 2);
     }
-    throw new Error(
-      `${this.kind} ${key} was not written in ${MAX_ATTEMPTS} attempts: other writes came first each time, or a condition of its transaction cannot hold`,
-    );
   }
 
   /**
