@@ -164,7 +164,7 @@ export const ALARM_TEXTS = {
   },
   'alerts-undelivered': {
     meaning:
-      "A notification of an alert was given up: the tenant's receiver refused it, all attempts in five hours failed, it waited for 23 hours, 1,000 newer ones of its tenant were waiting, or it cannot be read. Or one has been waiting for 15 minutes.",
+      "A notification of an alert was given up: the tenant's receiver refused it, all attempts in five hours failed, it waited for 23 hours, 1,000 newer batches of its tenant were waiting, or it cannot be read. Or one has been waiting for 15 minutes.",
     action:
       'Run `logs evaluator`, which names the tenant and the host. If only one tenant is named, tell it. With its key, `GET /api/v1/alert-receivers/undelivered` lists the notifications that were given up in the last week, and why. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function cannot reach the internet. The evaluator retries notifications for five hours, at least every ten minutes.',
     wake: 'Wake someone if all tenants are named, and tell the tenants. A single tenant can be told in the morning.',
