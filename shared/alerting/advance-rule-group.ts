@@ -34,7 +34,7 @@ export interface AdvancedRuleGroup {
 }
 
 export interface AdvanceOptions {
-  /** Identifies the rule group among the rule groups of all tenants. */
+  /** Identifies the rule group across all tenants. */
   readonly id: string;
   /** Reads the tenant's stored samples. */
   readonly reads: SampleStore;
@@ -53,7 +53,7 @@ export interface AdvanceOptions {
 
 /**
  * Maximum age of a tick that is put off because its reads fail, in ms. An older tick is completed: rules
- * whose reads failed record the error, and the other rules of the rule group go on.
+ * whose reads failed record the error, and the other rules of the rule group are evaluated.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Maximum number of samples that one tick of a rule group may write. */
@@ -81,7 +81,7 @@ export function planRuleGroup(
   return { ...dueTicks(times, state?.tickMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Announces what the ticks of a rule group will read, so that a tenant's rule groups share reads. */
+/** Announces what the ticks of a rule group will read, so that the tenant's rule groups can share reads. */
 export function expectReads(
   reads: SharedReads,
   ruleGroup: RuleGroup,
@@ -233,9 +233,8 @@ async function evaluateTick(
 
 /**
  * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker to each of
- * them, which creates the series in advance. Why: a reader may learn of a new series only a second after its first
- * samples, but sees at once the stale marker that ends it. If a short alert created its series only when it fires, the
- * reader could miss the alert entirely.
+ * them, which creates the series in advance. Otherwise, a reader could miss a short alert entirely: it may learn of a
+ * new series only a second after the first samples, but sees at once the stale marker that ends the series.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>
@@ -244,7 +243,7 @@ function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels
       .map(firingSeriesOf),
   );
   if (series.length === 0) return [];
-  // Skip series that a firing alert of another rule writes already.
+  // Skip series that a firing alert of another rule already writes.
   const written = new Set(rules.flatMap((rule) => rule.series.map(labelsKey)));
   return series.filter((labels) => !written.has(labelsKey(labels)));
 }
@@ -278,7 +277,7 @@ function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: 
  * Ends a removed rule group: marks its series as ended and notifies receivers that its alerts are resolved.
  * Silences do not hold back these notifications: the rule group's state is deleted, so they could not be sent later.
  *
- * @param id identifies the rule group among the rule groups of all tenants
+ * @param id identifies the rule group across all tenants
  */
 export function endRuleGroup(
   state: RuleGroupState,

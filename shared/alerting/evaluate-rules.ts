@@ -41,7 +41,7 @@ export interface RuleInputs extends SampleInputs {
   readonly stage: RuntimeSettings;
 }
 
-/** Evaluates the due ticks of rule groups. Loads all rule groups first, so that those of a tenant share reads. */
+/** Evaluates the due ticks of rule groups. Loads all rule groups first, so that a tenant's rule groups share reads. */
 export async function evaluateRules(
   inputs: RuleInputs,
   request: EvaluationRequest,

@@ -16,30 +16,30 @@ const BEGIN_MS = 15_000;
 /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
 const QUERY_MS = 24_000;
 /**
- * Length of a response, in base64 characters, above which no further task is evaluated. Lambda rejects responses over
+ * Length of a response, in base64 characters, above which no more tasks are evaluated. Lambda rejects responses over
  * 6 MB.
  */
 const MAX_RESPONSE = 3_000_000;
-/** Number of tasks evaluated in parallel. The samples of one task are read while another task is evaluated. */
+/** Number of tasks evaluated in parallel, so that one task's samples are read while another task is evaluated. */
 const PARALLEL = 4;
 /** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_STATE_BYTES = 380_000;
 
-/** What an evaluation needs to read the samples of tenants, and to charge them for its time. */
+/** Dependencies for reading tenants' samples during an evaluation, and for charging the tenants for its time. */
 export interface SampleInputs {
   /**
-   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
+   * Returns, for a tenant, a function that creates a store whose reads may take `timeMs`. Reads that start together
    * share requests.
    */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
-  /** Counts the time that a tenant's rules or monitors took, in ms, as query time of the tenant. Never fails. */
+  /** Charges the time that a tenant's rules or monitors took, in ms, to the tenant as query time. Never fails. */
   readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
 }
 
 /** A task, loaded and ready to be evaluated. */
 export interface FoundTask {
-  /** Tenant that is charged for the evaluation. @default nothing is charged */
+  /** Tenant that is charged for the evaluation. @default no tenant is charged */
   readonly tenant?: Tenant;
   readonly evaluate: () => Promise<Outcome>;
 }
@@ -58,7 +58,7 @@ export class Invocation {
 
   readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
 
-  /** Returns the store whose reads the tasks of a tenant share. Its samples are freed after the last task. */
+  /** Returns the store through which a tenant's tasks share reads. Its samples are freed after the last task. */
   readsOf(tenant: Tenant): SharedReads {
     let reads = this.reads.get(tenant.name);
     if (reads === undefined) {
@@ -152,7 +152,7 @@ export interface TaskResult extends Omit<EvaluatedTask, 'afterMs' | 'state' | 's
 /**
  * Encodes the result of a task.
  *
- * @throws {Error} when the state is larger than an item of the table may be
+ * @throws {Error} when the state is too large for a table item
  */
 export function encodeOutcome({ afterMs, state, series, batches, ...counts }: TaskResult): Outcome {
   const bytes = state && encodeJson(state);

@@ -4,7 +4,7 @@ import { encodeWriteRequest } from '../protocol/prometheus/write-request';
 /** Maximum number of samples in a body, unless a single series has more. Imports use the same bound. */
 const MAX_BODY_SAMPLES = 30_000;
 
-/** Encodes the results of rules as bodies of remote write, each small enough for one request. */
+/** Encodes the results of rules as remote-write bodies, each small enough for one request. */
 export function bodiesOf(series: readonly SampleColumns[]): Uint8Array[] {
   const bodies: SampleColumns[][] = [];
   let samples = Infinity;

@@ -19,7 +19,7 @@ const NEVER = '0001-01-01T00:00:00Z';
 /** States of rule groups by {@link ruleGroupId}. */
 type RuleGroupStates = ReadonlyMap<string, RuleGroupState>;
 
-/** Selects rules and a page of their groups, by Prometheus' parameters. An absent parameter selects all. */
+/** Selects rules and a page of their groups, with Prometheus' parameters. An absent parameter selects all. */
 export interface RulesQuery {
   readonly type?: 'all' | Rule['kind'] | undefined;
   readonly 'rule_name[]'?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export interface RulesQuery {
 
 /**
  * Lists rule groups in Prometheus' format, a page at a time. A namespace corresponds to a file. For this
- * project's web page, the format has fields that Prometheus does not have: a rule's `condition` and
+ * project's web page, the format adds fields that Prometheus does not have: a rule's `condition` and
  * `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`, and a group's `queryOffset`.
  *
  * @param silencedBy finds the silences that hold back an alert; undefined to omit the alerts of rules

@@ -22,13 +22,13 @@ export interface TaskRunDependencies {
   /**
    * Invokes the query function, or the prober for external URLs.
    *
-   * @param timeMs time after which the response is no longer awaited
+   * @param timeMs how long to wait for the response, in ms
    */
   readonly evaluate: (request: EvaluationRequest, timeMs: number) => Promise<EvaluationResponse>;
   /**
    * Puts samples into the stream.
    *
-   * @param body zstd of a `prometheus.WriteRequest`
+   * @param body a `prometheus.WriteRequest`, compressed with zstd
    */
   readonly write: (tenant: Tenant, body: Uint8Array) => Promise<void>;
   /** Sends the tenants' notifications to their receivers. */
@@ -37,8 +37,8 @@ export interface TaskRunDependencies {
     hasTime: () => boolean,
   ) => Promise<SendReport>;
   /**
-   * Returns the lag of the slowest consumer of the stream, and the arrival time of the newest record that a consumer has
-   * noted, in ms.
+   * Returns the lag of the slowest consumer of the stream, and the arrival time of the newest record that a consumer
+   * has noted, in ms.
    */
   readonly stream: () => Promise<{ readonly lagMs: number; readonly arrivedMs: number }>;
   /**
@@ -48,8 +48,8 @@ export interface TaskRunDependencies {
    */
   readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietPeriod | undefined>;
   /**
-   * Cache, by {@link keyOf}, of the newest tick of a task that this process has completed, as Unix time in
-   * ms. It only saves invocations for tasks that are not due.
+   * Cache of the newest tick of each task that this process has completed, as Unix time in ms, keyed by {@link keyOf}.
+   * It only saves invocations for tasks that are not due.
    */
   readonly done: Map<string, number>;
   readonly now: () => number;
@@ -63,7 +63,7 @@ const BEGIN_MS = 50_000;
  * results.
  */
 const WAIT_MS = 54_000;
-/** Time after a run's start from which the next run may begin, even if this run was killed, ms. */
+/** Time after a run's start at which the next run may begin, even if this run was killed, in ms. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
 /** Number of parallel invocations of the query function. */
@@ -78,7 +78,7 @@ const TURN_RULES = 500;
  */
 const FORGET_MS = 120_000;
 
-/** Identifies a task among the tasks of all tenants. */
+/** Identifies a task across all tenants. */
 function keyOf({ tenantId, task }: Pick<IndexedTask, 'tenantId' | 'task'>): string {
   return `${tenantId} ${task}`;
 }
@@ -90,7 +90,7 @@ function keyOf({ tenantId, task }: Pick<IndexedTask, 'tenantId' | 'task'>): stri
  * A tick's samples are put into the stream before the tick is committed. If a run ends in between, the tick
  * is evaluated again and yields the same samples.
  *
- * @param atMs evaluates the ticks that are due at this time instead of now, and does not wait for further
+ * @param atMs evaluates the ticks that are due at this time instead of now, and does not wait for more
  *   ticks
  */
 export async function runTasks(
@@ -201,8 +201,8 @@ class Pass {
   /** @param atMs time of the evaluation. @default now */
   async evaluate(tasks: readonly IndexedTask[], atMs?: number): Promise<void> {
     const { lagMs, arrivedMs } = await this.dependencies.stream();
-    // A clock that is minutes slow would take ticks that are done for ticks of a wrong clock, and evaluate them again.
-    // A clock that is fast sees a lag, so its ticks wait.
+    // With a clock that is minutes slow, completed ticks would look as if a wrong clock had set them, and would be
+    // evaluated again. With a clock that is fast, the stream seems to lag, so ticks wait.
     const nowMs = atMs ?? Math.max(this.dependencies.now(), arrivedMs);
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
     const quiet = await this.dependencies.quiet(this.tenants, nowMs);
@@ -286,7 +286,7 @@ class Pass {
   /**
    * Commits or logs the result of a task.
    *
-   * @returns `more` when the task has further due ticks
+   * @returns `more` when the task has more due ticks
    */
   private async finish(
     task: IndexedTask,

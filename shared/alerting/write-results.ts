@@ -21,9 +21,10 @@ export interface ResultOutputs {
 }
 
 /**
- * Puts samples of rules into the stream as a post does, within the tenant's limit of series, and counts them in its
- * usage. The samples are not charged to the budget of posts: the evaluator uses that budget to tell whether clients
- * post. Samples beyond a limit are dropped, because a retry at once would not help. The rules' alerts are not affected.
+ * Puts samples of rules into the stream as a post does, within the tenant's series limit, and counts them in its
+ * usage. The samples are not charged to the budget for posts: the evaluator uses that budget to tell whether clients
+ * post. Samples beyond a limit are dropped, because retrying at once would not help. The rules' alerts are not
+ * affected.
  *
  * @param body a `prometheus.WriteRequest`, compressed with zstd
  * @throws {StreamUnavailableError} when the stream does not accept all samples

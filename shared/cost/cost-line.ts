@@ -1,7 +1,7 @@
 import { DAY_MS } from '../model/duration';
 import { GB, PRICE, type Price } from '../platform/prices';
 
-/** Billed units of a month. The keys are the names of the units' prices. */
+/** Units billed in a month, keyed by the names of their prices. */
 export type Billed = Readonly<Partial<Record<Price, number>>>;
 
 export interface CostLine {
@@ -13,7 +13,7 @@ export interface CostLine {
 }
 
 /**
- * Creates a line whose cost is that of its billed units.
+ * Creates a line, and computes its cost from its billed units.
  *
  * @param unlisted additional cost in dollars, of items that are not in the price table, such as cache nodes
  */
@@ -25,7 +25,7 @@ export function dollarsOf(billed: Billed): number {
   return Object.entries(billed).reduce((sum, [price, units]) => sum + units * PRICE[price as Price], 0);
 }
 
-/** Adds up billed units, by the name of their price. */
+/** Adds up billed units, separately for each price. */
 export function billedOf(all: readonly Billed[]): Billed {
   const sums: Partial<Record<Price, number>> = {};
   for (const billed of all)

@@ -65,11 +65,11 @@ export interface Demand {
   readonly cacheShards: number;
   readonly warmBytes: number;
   readonly warmMs: number;
-  /** Number of bytes in the table that record where archived samples lie. */
+  /** Size of the table items that record where archived samples are stored, in bytes. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
   /**
-   * How long the bucket stores an archived byte, ms: the retention, plus the time for which the bucket keeps deleted
+   * How long the bucket stores an archived byte, in ms: the retention, plus the time for which the bucket keeps deleted
    * versions.
    */
   readonly coldMs: number;
@@ -79,14 +79,14 @@ export interface Demand {
   readonly rollups: RollupDemand;
 }
 
-/** Work per month for rollups, and their storage, if the archiver makes each rollup once. */
+/** The monthly work for rollups, and their storage, if the archiver makes each rollup once. */
 export interface RollupDemand extends Work {
   readonly seriesDays: number;
   readonly writeUnits: number;
   readonly readUnits: number;
   readonly puts: number;
   readonly gets: number;
-  /** Bytes of rollups stored, and of replaced objects that the bucket still keeps. */
+  /** Bytes of stored rollups, and of replaced objects that the bucket still keeps. */
   readonly bytes: number;
   readonly replacedBytes: number;
 }
@@ -111,7 +111,7 @@ export function samplesHeld(samples: number, ms: number): number {
 const USABLE_MEMORY = 0.75 * 0.5;
 /** Share of a stream shard's capacity that is planned for the load. The rest lets readers catch up. */
 const SHARD_FILL = 0.5;
-/** Time between two runs of the flusher, ms. */
+/** Time between two runs of the flusher, in ms. */
 const FLUSH_TICK_MS = 60_000;
 /**
  * Size of a warm item without its chunk (keys and attributes), in bytes. DynamoDB bills writes by the size of
@@ -133,7 +133,7 @@ const QUERY_UNITS = 0.5;
  * directory, and 110 in the rollups' directory. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
-/** Average time until DynamoDB deletes an expired item, ms. It may take up to two days. */
+/** Average time until DynamoDB deletes an expired item, in ms. It may take up to two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
@@ -148,20 +148,20 @@ const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
  * Estimated bytes that a series takes in a rollup object. A `month` object has rollups of hours, a `year`
  * object has rollups of days. A series takes `object` bytes once in each object, and `day` bytes for each
  * day. These numbers were fitted by hand to month objects of 1 to 30 days and year objects of 1 to 120 days.
- * `npm run simulate -- --load` compares the storage that the forecast expects with the bytes that are really
+ * `npm run simulate -- --load` compares the storage that the forecast expects with the bytes that are actually
  * stored.
  */
 const ROLLUP_BYTES = { month: { object: 950, day: 262 }, year: { object: 430, day: 11 } };
 /**
- * Number of rollup objects that are rewritten when a day of a partition is added: that of its month, and that
+ * Number of rollup objects that are rewritten when a day of a partition is added: the one of its month, and the one
  * of its year.
  */
 const REWRITTEN = 2;
 /**
- * Average number of days that the rollup object of a month, and of a year, already has when a day is added.
+ * Average number of days that a month's rollup object, and a year's, already has when a day is added.
  */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
-/** Number of rollups per series and day: 24 of hours in the month's object, and one of the day in the year's object. */
+/** Number of rollups per series and day: 24 hourly ones in the month's object, and a daily one in the year's object. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**
@@ -216,8 +216,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     archiver: { invocations: 0, mbMs: scaledArchive('FunctionMbMs') },
     sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
     // Count windows instead of scaling the flusher's measured units, because some items, such as a
-    // partition's manifest, do not grow with the number of windows. The 0.5 is the average that rounding an
-    // item up to whole units adds.
+    // partition's manifest, do not grow with the number of windows. The 0.5 is what rounding an item up to whole units
+    // adds on average.
     writeUnits:
       post('WriteUnits') +
       windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
@@ -276,7 +276,7 @@ function rollupsOf(
     Math.max(1, storedDays / DAYS_OF_MONTH) * month.object +
     Math.max(1, storedDays / DAYS_OF_YEAR) * year.object;
   /**
-   * Returns the bytes of a series in the two rollup objects to which a day is added, if the stage has been
+   * Returns how many bytes a series takes in the two rollup objects to which a day is added, once the stage has been
    * archiving for `days` days.
    */
   const bytesAt = (days: number) =>
@@ -345,10 +345,10 @@ function daysBeforeAt(days: number): number {
 }
 
 /**
- * Returns the average number of stream records of a request. Post makes one record for each partition that
- * has a host of the request.
+ * Returns the average number of stream records that a request produces. Post makes one record for each partition that
+ * contains any of the request's hosts.
  *
- * @param metrics number of series of a host
+ * @param metrics number of series per host
  */
 export function recordsOfRequest(metrics: number, samplesPerRequest: number, partitions: number): number {
   const hosts = Math.max(1, samplesPerRequest / metrics);
@@ -375,7 +375,7 @@ function perRequest(
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that began together are flushed one by one, while the next windows already grow. So memory is
+  // Windows that began together are flushed one by one, while the next windows are already growing. So memory is
   // fullest when the first windows are flushed.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;

@@ -23,7 +23,7 @@ import {
   upkeep,
 } from './stage-cost';
 
-/** Number of bytes that a request adds to post's logs of metrics. A hundred requests share one log line. */
+/** Number of bytes that a request adds to post's metrics log. A hundred requests share one log line. */
 const METRICS_PER_POST_BYTES = 25;
 /** Size of the response to a post, including headers, in bytes. */
 const POST_RESPONSE_BYTES = 300;
@@ -32,7 +32,7 @@ const READ_RESPONSE_BYTES = 40_000;
 
 /**
  * Forecasts a load's monthly cost on a stage. Assumes that all tiers are full, unless the load has an
- * `ageMs`. Counts the shards of the stage's settings, so set them to those that {@link needsOf} returns.
+ * `ageMs`. Takes the numbers of shards from the stage's settings, so set them to what {@link needsOf} returns.
  *
  * @throws {UnknownCostError}
  */

@@ -3,7 +3,7 @@ import { UNITS } from '../platform/names';
 
 const amount = z.number().min(0);
 const count = z.number().int().min(1);
-/** Amounts of billed units, by the unit's name. A unit that was not used is absent. */
+/** Amounts of billed units, keyed by unit. A unit that was not used is absent. */
 export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
 /** Functions that a schedule or a heartbeat invokes, even if nothing is posted. */
@@ -18,8 +18,8 @@ export const IDLE_FUNCTIONS = [
 ] as const;
 
 /**
- * Units that runs of the real pipeline used, as printed by `npm run bench -- units`. All figures are totals
- * of a run. The forecast scales them to a load.
+ * Units that runs of the real pipeline used, as printed by `npm run bench -- units`. Every figure is the total
+ * of one run. The forecast scales them to a load.
  */
 export const measuredUnitsSchema = z.object({
   load: z.object({
@@ -44,7 +44,7 @@ export const measuredUnitsSchema = z.object({
     .min(2),
   /** One invocation of each function while there is nothing to do. */
   idle: z.record(z.enum(IDLE_FUNCTIONS), z.object({ ms: amount, units: unitsSchema })),
-  /** Work that one UTC day of samples causes after the stream, by length of the window, such as `1h`. */
+  /** Work that one UTC day of samples causes once it has left the stream, keyed by window length, such as `1h`. */
   windows: z.record(
     z.string(),
     z.object({

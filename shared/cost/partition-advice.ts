@@ -38,9 +38,9 @@ const TOO_MANY = 8;
 /**
  * Advises on a tenant's number of partitions.
  *
- * @param partitions the present number, or the one already published for a later day
+ * @param partitions the current number, or the one already published for a later day
  * @param busiest usage of the busiest day; undefined without usage
- * @returns a power of two if a change is advised, else `partitions`
+ * @returns a power of two if a change is advised, otherwise `partitions`
  */
 export function advisePartitions(partitions: number, busiest: BusiestDay | undefined): PartitionAdvice {
   if (busiest === undefined) return { advised: partitions, because: 'nothing was posted' };

@@ -13,7 +13,7 @@ export interface QuotaLine {
   readonly share: number;
   /** Number of series at which the share would be 1, if nothing else changes. */
   readonly breaksAtSeries: number;
-  /** Who can raise the limit: AWS on request, the operator by a setting, or nobody. */
+  /** Who can raise the limit: AWS on request, the operator with a setting, or nobody. */
   readonly raisedBy: 'AWS' | 'setting' | 'nobody';
   /** How to raise the limit, or to need less of the resource. */
   readonly remedy: string;

@@ -25,12 +25,12 @@ export class UnknownCostError extends Error {
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
 /**
- * Size of a function's log line of metrics, and of a line in the API's access log, in bytes. Each includes 26 bytes
+ * Size of a line in a function's metrics log, and of a line in the API's access log, in bytes. Each includes 26 bytes
  * added by CloudWatch.
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** Number of requests per month with which recovery lists failed batches: one every 15 minutes. */
+/** Number of requests per month that recovery makes to list failed batches: one every 15 minutes. */
 const REDRIVE_LISTS = HOURS_OF_MONTH * 4;
 /** Number of the canary's reads per month: one per minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
@@ -129,7 +129,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
     ].filter(({ name }) => template.isTraced(name)),
     ({ perMonth }) => perMonth,
   );
-  // Leave out metrics that are rarely published: those of the replayer, and those of retried calls.
+  // Leave out metrics that are rarely published: the replayer's, and the number of retried calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>

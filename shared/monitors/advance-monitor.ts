@@ -15,7 +15,7 @@ import { concerns } from './scope';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
 
-/** The stores that hold monitors and their states. */
+/** The stores that a monitor and its state are read from. */
 export interface MonitorDocuments {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
@@ -30,13 +30,13 @@ export interface AlertingView extends SubjectSources {
   readonly isRetired: (hostId: string) => Promise<boolean>;
 }
 
-/** A monitor with its state, or only the state that a removed monitor left. */
+/** A monitor with its state, or only the state that a removed monitor left behind. */
 export type FoundMonitor = { readonly tenant: Tenant } & (
   | { readonly monitor: Monitor; readonly state: MonitorState | undefined }
   | { readonly monitor: undefined; readonly state: MonitorState }
 );
 
-/** A monitor with the time for which it is evaluated, as Unix time in ms. */
+/** A monitor with the tick that it is evaluated for, as Unix time in ms. */
 export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly tickMs: number };
 
 /**

@@ -4,9 +4,9 @@ import type { AlertSubject, SubjectHost } from './alert-subject';
 import { isOfHosts, type Monitor } from './monitor';
 import type { AlertTransition } from './tracks';
 
-/** A change of an alert, for its record and for channels. */
+/** A change to an alert, to be recorded and sent to channels. */
 export interface AlertEvent extends AlertTransition {
-  /** Identifies the transition. A receiver may drop an id that it has seen. */
+  /** Identifies the transition. A receiver may drop an event whose id it has already seen. */
   readonly id: Id;
   /** Unix time of the event, in ms. */
   readonly atMs: number;

@@ -3,7 +3,7 @@ import type { AlertSubject, AlertType } from './alert-subject';
 export const ALERT_STATUSES = ['OK', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Causes of an alert's changes. */
+/** Possible causes of a change to an alert. */
 export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 

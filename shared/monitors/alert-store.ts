@@ -13,8 +13,8 @@ export interface Page<T> {
 }
 
 /**
- * An alert as stored. `changedMs` is the Unix time of its last change, in ms. With this time, an event that
- * is recorded twice never undoes a later event.
+ * An alert as stored. `changedMs` is the Unix time of its last change, in ms. It ensures that recording an event twice
+ * never undoes a later event.
  */
 interface StoredAlert {
   readonly alert: AlertRecord;
@@ -35,8 +35,8 @@ export class AlertStore {
   private readonly logs: Documents<AlertLog>;
 
   /**
-   * @param retentionMs how long a closed alert is kept after its end, and a log entry after its time. Open alerts are
-   *   kept.
+   * @param retentionMs how long a closed alert is kept after its end, and a log entry after its time. Open alerts do
+   *   not expire
    */
   constructor(table: Table, retentionMs: number) {
     const expiryOf = (timeS: number) => timeS + Math.ceil(retentionMs / 1000);

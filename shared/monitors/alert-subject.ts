@@ -1,6 +1,6 @@
 import type { MonitorType } from './monitor';
 
-/** The types of alerts: those of monitors, and of checks that agents report. */
+/** The types of alerts: one for each type of monitor, and `check` for checks that agents report. */
 export type AlertType = MonitorType | 'check';
 
 /** The subject of an alert, as notifications describe it. */

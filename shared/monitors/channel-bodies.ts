@@ -9,7 +9,7 @@ import { type AlertEvent, seconds } from './alert-event';
 import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';
 
-/** The tenant and the address that notifications give as their sender. */
+/** The tenant and the address that notifications name as their sender. */
 export interface Origin {
   /** The tenant's name. */
   readonly organization: string;
@@ -18,7 +18,7 @@ export interface Origin {
 }
 
 /**
- * Returns the body of a request to a webhook, in Mackerel's format and order of fields.
+ * Returns the body of a request to a webhook, with Mackerel's fields in Mackerel's order.
  *
  * @see https://mackerel.io/docs/entry/howto/alerts/webhook
  */
@@ -119,7 +119,7 @@ export function channelSlackBody(
   });
 }
 
-/** Formats events as an e-mail. SNS sends it to those of the channel's addresses that have subscribed. */
+/** Formats events as an e-mail. SNS sends it to those addresses of the channel that have subscribed. */
 export function mailMessage(
   events: readonly AlertEvent[],
   emails: readonly string[],

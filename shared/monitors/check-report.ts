@@ -42,8 +42,8 @@ export interface CheckState {
   /** The last report; absent until the check was first reported. */
   readonly last?: Pick<CheckReport, 'status' | 'message' | 'occurredAt'>;
   /**
-   * Times of the latest reports that came from a clock that was ahead, in Unix seconds. If one of them is sent again after
-   * the clock was corrected, it is ignored.
+   * Times of the latest reports that came from a clock that was ahead, in Unix seconds. A report that is sent again
+   * after the clock was corrected is ignored.
    */
   readonly ahead?: readonly number[];
   readonly track?: Track;
@@ -73,7 +73,7 @@ export interface ReportContext {
 const MAX_AGE_MS = 6 * HOUR_MS;
 /** A report that is further in the future than this, in ms, comes from an agent whose clock is ahead. */
 const MAX_AHEAD_MS = MINUTE_MS;
-/** Maximum number of reports from a clock that is ahead that are remembered. */
+/** Maximum number of remembered reports from a clock that is ahead. */
 const MAX_AHEAD_REPORTS = 10;
 
 export interface AdvancedCheck {
@@ -82,7 +82,7 @@ export interface AdvancedCheck {
 }
 
 /**
- * Applies a report to a check. A report of any time in the future counts as one of now.
+ * Applies a report to a check. A report with a time in the future counts as made now.
  *
  * @returns undefined for a report that changes nothing, because it is too old or a later report has been applied
  */
@@ -98,7 +98,8 @@ export function advanceCheck(
   const isAhead = (ms: number) => ms > nowMs + MAX_AHEAD_MS;
   const { ahead = [] } = check;
   if (ahead.includes(occurredAt)) return undefined;
-  // If the agent's clock was ahead and has been corrected, its reports need not wait until the time of the last one.
+  // If the agent's clock was ahead and has been corrected, its reports count although they are earlier than the last
+  // one.
   const isCorrected = isAhead(lastMs) && !isAhead(sampleMs);
   if (sampleMs <= lastMs && !isCorrected) return undefined;
   const { track: before, ...unchanged } = check;

@@ -56,7 +56,7 @@ export class CheckStore {
   /**
    * Applies a report to its check.
    *
-   * @returns the event of the check's alert that the report causes; undefined if it causes none
+   * @returns the alert event that the report causes; undefined if it causes none
    */
   report(
     tenant: Owner,

@@ -49,8 +49,8 @@ export async function closeAlert(
 }
 
 /**
- * Closes the alert of a monitor. The close takes a tick of its own, one ms after the last tick. So an evaluation that
- * began before the close cannot be committed.
+ * Closes the alert of a monitor. The close counts as a tick of its own, one ms after the last tick. So an evaluation
+ * that began before the close cannot be committed.
  */
 async function closeOfMonitor(
   stores: ClosingStores,

@@ -30,8 +30,8 @@ export interface DestinationStores {
 const RECORD = 'record';
 
 /**
- * Returns the destinations of a batch: the list of alerts, then the channels of notification groups with the
- * events that each wants.
+ * Returns the destinations of a batch: the list of alerts, then the channels of notification groups, each with
+ * the events that it should receive.
  */
 export async function destinationsOf(
   { alerts, channels, groups, post, mail, externalUrl }: DestinationStores,
@@ -58,7 +58,7 @@ export async function destinationsOf(
 }
 
 /**
- * Returns a function that delivers events to a channel. Returns undefined for a channel that gets nothing: it
+ * Returns a function that delivers events to a channel. Returns undefined for a channel that receives nothing: it
  * is suspended, has a type that is only stored, has no address to send to, or is not for alerts.
  */
 function deliveryTo(
@@ -89,7 +89,7 @@ function deliveryTo(
 }
 
 /**
- * Posts requests in order. A finally rejected request does not stop the following requests.
+ * Posts requests in order. A request that is permanently rejected does not stop the ones after it.
  *
  * @throws {DeliveryError}
  */
@@ -106,7 +106,7 @@ async function postEach(requests: readonly OutsideRequest[], post: DestinationSt
 /**
  * Returns the ids of the channels that receive an event. A group receives it if it is the default group, or
  * if it names the event's monitor or one of its services. But if any group names the monitor with
- * `skipDefault`, only such groups receive it. A group that receives an event passes it on to its child
+ * `skipDefault`, only the groups that do so receive it. A group that receives an event passes it on to its child
  * groups.
  */
 export function channelsFor(event: AlertEvent, groups: readonly NotificationGroup[]): Set<string> {
@@ -139,7 +139,7 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
 
 /**
  * Returns whether a group's notification level lets an event through. The level `critical` lets through
- * CRITICAL, UNKNOWN, and the end of alerts that have been one of these.
+ * CRITICAL and UNKNOWN, and the end of any alert that has been either of these.
  */
 function isLoudEnough({ status, alert }: AlertEvent, { notificationLevel }: NotificationGroup): boolean {
   if (notificationLevel === 'all') return true;

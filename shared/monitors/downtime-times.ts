@@ -5,9 +5,8 @@ import { WEEKDAYS } from './weekdays';
 type Times = Pick<Downtime, 'start' | 'duration' | 'recurrence'>;
 
 /**
- * Returns whether a downtime is in effect at a time. Days, weeks and months are in UTC. If a month lacks the
- * day, a monthly downtime begins on the month's last day. Occurrences that would begin after `until` do not
- * exist.
+ * Returns whether a downtime is in effect at a time. Days, weeks and months are in UTC. In a month that lacks
+ * its day, a monthly downtime begins on the month's last day. No occurrence begins after `until`.
  */
 export function holdsAt({ start, duration, recurrence }: Times, nowMs: number): boolean {
   const startMs = start * 1000;
@@ -59,6 +58,6 @@ function newestOfMonths(firstMs: number, months: number, lastMs: number): number
   const between =
     (last.getUTCFullYear() - first.getUTCFullYear()) * 12 + last.getUTCMonth() - first.getUTCMonth();
   const count = Math.floor(between / months);
-  // The occurrence in the newest month may still lie in the future.
+  // The occurrence in the newest month may still be in the future.
   return at(count) <= lastMs ? at(count) : at(count - 1);
 }

@@ -121,7 +121,7 @@ async function judge(
 }
 
 /**
- * Returns the reason why a monitor cannot be judged. Returns undefined for any other error, such as that of a
+ * Returns the reason why a monitor cannot be judged. Returns undefined for any other error, such as one from a
  * store.
  */
 export function errorText(error: unknown): string | undefined {

@@ -7,9 +7,9 @@ export type HostsOfRole = (roleFullname: string) => readonly string[];
 /**
  * Compiles an expression to PromQL.
  *
- * Most functions of PromQL drop the name of a series, but only the name distinguishes the metrics of one
- * host. So metrics that a wildcard selects also get their name as the label `metric`. Each part of a group
- * gets its index as a label: `line1` in an innermost group, `line2` in a group of such groups.
+ * Most PromQL functions drop the name of a series, but only the name distinguishes the metrics of one
+ * host. So metrics that a wildcard selects also carry their name in the label `metric`. Each member of a group
+ * carries its index in a label: `line1` in an innermost group, `line2` in a group of such groups.
  *
  * `roleSlots` reads the hosts that are in the role now, because former members are not recorded.
  *
@@ -21,7 +21,7 @@ export function promqlOf(expression: Expression, hostsOf: HostsOfRole): string {
 
 interface Context {
   readonly hostsOf: HostsOfRole;
-  /** How much earlier than the time of the evaluation the metrics are read, in ms. */
+  /** How far before the time of the evaluation the metrics are read, in ms. */
   readonly shiftMs: number;
 }
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../model/duration';
 
-/** An expression of Mackerel's language for graphs and expression monitors: a call of a function. */
+/** An expression of Mackerel's language for graphs and expression monitors: a function call. */
 export interface Expression {
   readonly func: ExpressionFunction;
   readonly metrics: readonly Expression[];

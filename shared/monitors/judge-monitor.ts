@@ -42,7 +42,9 @@ export interface MonitorInputs {
 
 /** State that a monitor keeps besides its alerts. */
 export interface MonitorMemory {
-  /** Further metrics by which a connectivity monitor recognizes live hosts that post none of {@link USUAL_METRICS}. */
+  /**
+   * More metrics that show a connectivity monitor which hosts are alive, for hosts that post no {@link USUAL_METRICS}.
+   */
   readonly witnesses?: readonly string[];
   /** Time of the newest sample of a service's metric, as Unix time in ms. */
   readonly newestMs?: number;
@@ -51,7 +53,7 @@ export interface MonitorMemory {
 }
 
 export interface JudgedMonitor {
-  /** Judgements by the key of a track. Subjects that cannot be judged now are absent. */
+  /** Judgements by track key. Subjects that cannot be judged now are absent. */
   readonly judgements: ReadonlyMap<string, Judgement>;
   readonly memory: MonitorMemory;
 }
@@ -61,14 +63,15 @@ export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
 
-/** The part of a track that judging its subject needs. */
+/** The part of a track that is needed to judge its subject. */
 export type OpenTrack = Pick<Track, 'key' | 'alert'>;
 
 /**
  * Judges everything that a monitor watches.
  *
- * @param tracks the subjects that were abnormal
- * @throws {MonitorError | RuleError | IncompleteError} when the monitor cannot be judged; other errors come from the store
+ * @param tracks tracks of the subjects that were found abnormal
+ * @throws {MonitorError | RuleError | IncompleteError} when the monitor cannot be judged; other errors come from the
+ *   store
  */
 export async function judgeMonitor(
   monitor: Monitor,
@@ -243,7 +246,7 @@ function presence(samples: JudgedSamples, nowMs: number): Judgement | undefined 
   return latest && { status: 'OK', ...latest };
 }
 
-/** Evaluates a query at the time `minutes` ago. */
+/** Evaluates a query as of `minutes` ago. */
 function resultOf(
   text: string,
   minutes: number,

@@ -10,8 +10,8 @@ export interface JudgedSamples {
 export interface Judgement {
   readonly status: AlertStatus;
   /**
-   * The newest sample that was judged, as Unix time in ms. Absent if the judgement is about the time of the evaluation,
-   * for example that samples are missing.
+   * The newest sample that was judged, as Unix time in ms. Absent if the judgement applies to the time of the
+   * evaluation, for example because samples are missing.
    */
   readonly sampleMs?: number;
   readonly value?: number;
@@ -80,7 +80,7 @@ export function latestAverage(
 /**
  * Judges the samples of a metric.
  *
- * @returns undefined when the samples do not suffice
+ * @returns undefined when there are not enough recent samples
  */
 export function judgeSamples(
   samples: JudgedSamples,
@@ -106,9 +106,9 @@ export function worstOf(judgements: readonly Judgement[]): Judgement | undefined
 }
 
 export interface MissingDurations {
-  /** Time without samples that opens a WARNING alert, in minutes. */
+  /** Time without samples after which a WARNING alert opens, in minutes. */
   readonly missingDurationWarning?: number | null;
-  /** Time without samples that opens a CRITICAL alert, in minutes. */
+  /** Time without samples after which a CRITICAL alert opens, in minutes. */
   readonly missingDurationCritical?: number | null;
 }
 
@@ -116,7 +116,7 @@ export interface MissingDurations {
  * Judges whether samples are missing.
  *
  * @param newestMs time of the newest sample ever posted, as Unix time in ms
- * @returns undefined when samples are not missing for long enough
+ * @returns undefined when samples have not been missing for long enough
  */
 export function judgeMissing(
   newestMs: number,

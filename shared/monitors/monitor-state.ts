@@ -19,7 +19,7 @@ export interface MonitorState {
   readonly lastError?: string;
 }
 
-/** Returns the interval of a monitor's evaluation in ms; undefined if it is not evaluated. */
+/** Returns the interval at which a monitor is evaluated, in ms; undefined if it is not evaluated. */
 export function monitorIntervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {
   if (type === 'anomalyDetection') return undefined;
   return type === 'expression' ? 5 * MINUTE_MS : MINUTE_MS;

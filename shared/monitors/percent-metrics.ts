@@ -11,7 +11,7 @@ interface PercentMetric {
 }
 
 /**
- * Mackerel's percentages of hosts.
+ * The percentages that Mackerel computes for hosts.
  *
  * @see https://support.mackerel.io/hc/en-us/articles/360040107951
  */
@@ -48,8 +48,8 @@ export const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
  * Returns how to compute a percentage for each filesystem or container.
  *
  * @param prefix regular expression that matches the names without their last part
- * @param part last part of the name of the amount used
- * @param whole last part of the name of the amount that there is
+ * @param part last part of the name of the metric that has the amount used
+ * @param whole last part of the name of the metric that has the total amount
  */
 function eachOf(prefix: string, part: string, whole: string): PercentMetric {
   return {
@@ -69,7 +69,7 @@ type ValueAt = (name: string) => number | undefined;
 
 /**
  * Returns a percentage for each time at which a metric has a sample. A time is skipped if its part or its
- * whole is unknown, or if the whole is 0, as the swap of a host without swap.
+ * whole is unknown, or if the whole is 0, like the total swap of a host without swap.
  *
  * @param parts returns the part and the whole at a time
  */

@@ -21,13 +21,13 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   /** Half-open range of the ticks, as Unix time in ms. */
   readonly range: TimeRange;
   /**
-   * Called before each tick and after a failed evaluation. Throws once the budget of reads or the time is
+   * Called before each tick and after a failed evaluation. Throws once the read budget or the time is
    * used up.
    */
   readonly check: () => void;
 }
 
-/** Maximum number of ticks in a preview: a day of a monitor that is judged each minute. */
+/** Maximum number of ticks in a preview: one day for a monitor that is judged each minute. */
 const MAX_TICKS = 1_440;
 /** Maximum number of hosts or series that a preview judges. */
 const MAX_SUBJECTS = 2_000;

@@ -4,10 +4,10 @@ import type { Service } from '../registry/services';
 import { parseScope } from './fields';
 import { hasCycle, type NotificationGroup, type NotificationGroupSpec } from './notification-group';
 
-/** Names or ids of other objects, in a field of an object. */
+/** The value of a field that refers to other objects by their names or ids. */
 type Names = readonly string[] | null | undefined;
 
-/** The fields in which downtimes and settings of alert groups refer to services, roles and monitors. */
+/** The fields in which downtimes and alert group settings refer to services, roles and monitors. */
 interface Scopes {
   readonly serviceScopes?: Names;
   readonly serviceExcludeScopes?: Names;
@@ -24,7 +24,7 @@ interface KnownObjects {
 }
 
 /**
- * Checks that the services, roles and monitors to which a downtime or a setting of alert groups refers exist.
+ * Checks that the services, roles and monitors to which a downtime or an alert group setting refers exist.
  *
  * @param replaced the object that `spec` replaces; its references are allowed even if their objects have been
  *   deleted

@@ -45,7 +45,7 @@ export async function takeReports(
     stores.downtimes.list(tenant.id),
   ]);
   const current = allDowntimes.filter((downtime) => holdsAt(downtime, nowMs));
-  // Apply the reports of one check one after another, in order.
+  // Apply the reports of each check one at a time, in order.
   const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
   await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
     const host = known.get(ofCheck[0]!.source.hostId);

@@ -27,7 +27,7 @@ export interface Track {
   /** Time of the newest sample that was judged. */
   readonly sampleMs?: number;
   /**
-   * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the
+   * Set if the subject reached its maximum number of attempts during a downtime. Then no alert opens until the
    * subject has been normal again, unless the monitor sets {@link TrackRules.opensAfterDowntime}.
    */
   readonly isPassedOver?: boolean;
@@ -51,10 +51,10 @@ export interface AlertTransition {
 }
 
 export interface TrackRules {
-  /** Identifies the monitor or check among those of all tenants. */
+  /** Identifies the monitor or check across all tenants. */
   readonly id: string;
   readonly maxCheckAttempts: number;
-  /** Interval of repeated notifications of an open alert, in ms; undefined for none. */
+  /** Interval between repeated notifications of an open alert, in ms; undefined for none. */
   readonly repeatMs?: number;
   readonly nowMs: number;
   /** Whether a downtime applies to the subject now. */

@@ -55,7 +55,7 @@ export class CanaryApi {
 }
 
 /**
- * Posts `body`, or gets the path if there is none.
+ * Posts `body` to the path, or sends a GET request if there is no body.
  *
  * @throws {CanaryRefusedError} on 401 and 403
  * @throws {Error} on any other status, except 2xx and `allowed`

@@ -3,7 +3,7 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
-/** The canary's own tenant. It has one so that its samples count towards no customer's usage. */
+/** The canary has a tenant of its own, so that its samples do not count towards any customer's usage. */
 export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * DAY_MS;
 

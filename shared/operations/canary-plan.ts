@@ -27,7 +27,7 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
  * - every ten minutes, one that must be in the warm tier,
  * - every hour, one that must be in the archive.
  *
- * Each range is so long that a few missed posts do not make it look empty.
+ * Each range is long enough that a few missed posts do not make it look empty.
  */
 export function planReadBacks(
   nowMs: number,

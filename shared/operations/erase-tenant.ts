@@ -12,13 +12,13 @@ interface EraseDependencies extends Pick<OperatorDependencies, 'meta' | 'recover
 
 /** How much one slice of an erasure has removed. */
 export interface EraseCount {
-  /** Number of keys of the hot tier. */
+  /** Number of keys removed from the hot tier. */
   readonly hot: number;
-  /** Number of items of the warm tier. */
+  /** Number of items removed from the warm tier. */
   readonly warm: number;
-  /** Number of object versions of the archive. */
+  /** Number of object versions removed from the archive. */
   readonly cold: number;
-  /** Number of items of the meta table, including API keys. */
+  /** Number of items removed from the meta table, including API keys. */
   readonly meta: number;
   /** False if time was up before everything was removed. */
   readonly isDone: boolean;

@@ -30,8 +30,8 @@ export async function rebuildIndex(
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
   const { id: tenantId } = await requireTenant(tenants, tenant);
-  // The expiry of a layout tells until when the layout was in use. While expiries are still being extended
-  // after a raise of the retention, they tell a time that is too early.
+  // The expiry of a layout shows until when the layout was in use. After the retention is raised, expiries show too
+  // early a time until all of them have been extended.
   if ((await lifetimes.retentionMs()) < stage.retention)
     throw new InvalidEventError(
       'the retention was raised, and the hourly sweep has not extended the expiry of all items yet; try again in two hours',

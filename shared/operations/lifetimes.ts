@@ -8,7 +8,7 @@ import { getItem, type Item, putItem, type Table, updateItemIf } from '../platfo
 /** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
 /**
- * Delay between a raise of the retention and the first extension of expiries, in ms. During the delay, instances of the
+ * Delay between raising the retention and extending the first expiries, in ms. During the delay, instances of the
  * previous deployment may still write items with the old retention.
  */
 const SETTLED_MS = 30 * 60_000;
@@ -23,7 +23,7 @@ interface Raise {
 
 /**
  * Extends the expiry of items when the stage's retention is raised. Items of the catalogue and of the
- * archive's directories get their expiry when they are written. After a raise, the samples that an item
+ * archive's directories are given their expiry when they are written. After a raise, the samples that an item
  * describes are kept for longer than the item, so {@link renew} extends the item's expiry. It has up to 30
  * days to do so, because items are kept for 30 days beyond the retention.
  *
@@ -37,8 +37,8 @@ export class Lifetimes {
   ) {}
 
   /**
-   * Returns the retention on which the expiry of all items is based, in ms. It is less than the stage's
-   * retention until all items have been extended after a raise.
+   * Returns the retention on which the expiry of all items is based, in ms. After a raise, it is less than the stage's
+   * retention until all items have been extended.
    */
   async retentionMs(): Promise<number> {
     return (await this.read()).retentionMs;
@@ -52,7 +52,7 @@ export class Lifetimes {
    */
   async renew(hasTime: () => boolean): Promise<number> {
     const { retentionMs, raise } = await this.read();
-    // If the retention was lowered, nothing is to be done: older items live longer than needed.
+    // If the retention was lowered, there is nothing to do: older items live longer than needed.
     if (retentionMs >= this.stageRetentionMs) {
       if (retentionMs > this.stageRetentionMs || raise !== undefined) await this.note(this.stageRetentionMs);
       return 0;
@@ -70,7 +70,7 @@ export class Lifetimes {
     hasTime: () => boolean,
   ): Promise<number> {
     let count = 0;
-    // No item needs a later expiry than this one, which an item about today's samples would get.
+    // No item needs a later expiry than this one, which an item about today's samples would be given.
     const lastSeconds = expiresAtOf(this.now(), this.stageRetentionMs);
     const pages = paginateScan(
       { client: this.meta.client, startingToken: after },

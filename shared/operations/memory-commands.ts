@@ -13,8 +13,8 @@ export interface MemoryWatch {
 
 /**
  * Reads the primaries of the cluster and records whether one has failed, as a flusher does each minute. Also
- * records how much longer the calling command may move slots. During that time, flushers flush everything at
- * once, and a primary that disappears counts as a loss of all partitions.
+ * records how much longer the calling command may move slots. During that time, flushers flush everything
+ * immediately, and a primary that disappears counts as a loss of all partitions.
  */
 export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,

@@ -22,7 +22,7 @@ const archiveCursor = z
 /**
  * Returns the schema of the operator function's events.
  *
- * @param defaultPartitions number of partitions of a new tenant, if the event does not have one
+ * @param defaultPartitions number of partitions of a new tenant, if the event does not specify one
  */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
@@ -46,7 +46,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.enum(['tenants list', 'tenants advise']) }),
     z.object({
       command: z.literal('watch memory'),
-      /** How much longer the caller may move slots, ms; 0 when it has finished. */
+      /** How much longer the caller may move slots, in ms; 0 when it has finished. */
       scalingForMs: z.number().int().min(0).max(3_600_000),
     }),
     z.object({ command: z.literal('stage') }),
@@ -75,7 +75,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       rights: z.array(z.enum(RIGHTS)).min(1),
       /** Unix time in ms. */
       expiresAt: z.number().int().max(MAX_TIME_MS).optional(),
-      /** Whether an operator command makes the key for itself. It must expire. */
+      /** Whether an operator command creates the key for itself. Such a key must expire. */
       isOfCommand: z.boolean().default(false),
     }),
     z.object({

@@ -14,7 +14,7 @@ export interface QuarantinedRecord {
   readonly shardId: string;
   readonly sequenceNumber: string;
   readonly arrivalMs: number;
-  /** Why the record is in quarantine: why it cannot be decoded, or why a store refused it. */
+  /** Why the record is in quarantine: why it could not be decoded, or why a store refused it. */
   readonly reason: string;
   /** The record's bytes, in base64. */
   readonly data: string;
@@ -33,7 +33,7 @@ export async function listQuarantine(
 /**
  * Returns a quarantined record, with the reason why it is in quarantine.
  *
- * @throws {InvalidEventError} when the key has no record in quarantine
+ * @throws {InvalidEventError} when quarantine has no record with this key
  */
 export async function showQuarantined(
   store: RedriveDependencies['store'],

@@ -1,6 +1,6 @@
 import type { OperatorDependencies } from './operator-dependencies';
 
-/** Facts of the stage that operators compare with the AWS account. */
+/** Facts about the stage that operators compare with the AWS account. */
 export interface StageDescription {
   /** Quota of concurrent executions assumed when the stage was deployed. */
   readonly accountConcurrency: number;

@@ -50,7 +50,7 @@ const MAX_PARTITIONS_READ = 256;
 /** Number of group-windows that are sampled in each partition to estimate the partition's memory. */
 const WINDOWS_SAMPLED = 8;
 /**
- * How far back the usage of days is listed, in ms. Four weeks lie in at most two months, so at most two
+ * How far back daily usage is listed, in ms. Four weeks span at most two months, so at most two
  * months of usage are read.
  */
 const HISTORY_MS = 28 * DAY_MS;
@@ -61,7 +61,7 @@ const HISTORY_MS = 28 * DAY_MS;
 const MAX_TENANTS_CACHED = 1_000;
 
 /**
- * Reads the status of tenants. Caches each part of a status for a few seconds up to a minute, depending on
+ * Reads the status of tenants. Caches each part of a status for between a few seconds and a minute, depending on
  * how fast it changes.
  */
 export class Status {
@@ -192,7 +192,7 @@ export class Status {
   }
 
   /**
-   * Returns the cached value if it was read within `maxAgeMs`, else reads it. Concurrent callers share one
+   * Returns the cached value if it was read within `maxAgeMs`, otherwise reads it. Concurrent callers share one
    * read; failures are not cached.
    */
   private cached<T>(

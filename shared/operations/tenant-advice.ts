@@ -13,7 +13,7 @@ export interface AdvisedTenant extends PartitionAdvice {
 
 export interface TenantAdvice {
   readonly tenants: readonly AdvisedTenant[];
-  /** Samples per minute of all tenants together, on average over the busiest day. */
+  /** Samples per minute of all tenants together, averaged over the busiest day. */
   readonly samplesPerMinute: number;
 }
 
@@ -22,7 +22,7 @@ const DAYS = 7;
 const PARALLEL = 32;
 const MINUTES_OF_DAY = 1440;
 
-/** Advises on each tenant's number of partitions, based on its usage of the last week. */
+/** Advises on each tenant's number of partitions, based on its usage in the last week. */
 export async function adviseTenants({
   tenants,
   usage,

@@ -154,7 +154,7 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // The current time decides with which tenant to begin, so that sweeps that run out of time do not skip the
+  // The current time determines which tenant comes first, so that sweeps that run out of time do not skip the
   // same tenants every hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;

@@ -22,8 +22,8 @@ export interface UsageOfMonth {
 }
 
 /**
- * Estimates a tenant's cost in a month, at AWS's prices: that of counted usage, and that of storage as if
- * today's bytes had been stored during the whole month, or during the part of it that has passed. Excludes
+ * Estimates a tenant's cost in a month, at AWS's prices. This is the cost of the counted usage, and of storage as if
+ * today's bytes had been stored for the whole month, or for the part of it that has passed. Excludes
  * costs that tenants share: the smallest cache, empty shards, logs, scheduled functions and data transfer.
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {

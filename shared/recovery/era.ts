@@ -3,12 +3,12 @@ import type { PrimaryState } from '../hot/topology';
 
 /**
  * A period in which no primary failed. The mark of a partition names the primary and the era in which it was written.
- * If the mark is found on another primary, its era tells why. A mark of the present era means that a planned move
+ * If the mark is found on another primary, its era shows why. A mark of the current era means that a planned move
  * brought the partition's slot there. A mark of an earlier era means that memory may have lost samples (README.md,
  * "Killed or moved").
  */
 export interface Era {
-  /** Goes up by one whenever a look at the primaries finds that one has failed. */
+  /** Goes up by one whenever a look at the primaries finds that one of them has failed. */
   readonly number: number;
   /** The primaries at the last look, sorted by `run`. */
   readonly primaries: readonly EraPrimary[];
@@ -36,8 +36,8 @@ export interface EraStep {
  *
  * These changes do not count as a failure:
  *
- * - A primary joins that has no hash slots and never was a replica.
- * - A primary leaves that once served slots and had none at the last look.
+ * - A primary joins that has no hash slots and has never been a replica.
+ * - A primary leaves that once served slots, but had none at the last look.
  * - A primary leaves, no node has counted a failure, and no primary has joined.
  *
  * Any other change counts as a failure, since a replica that lacks samples may have taken over.
@@ -45,8 +45,8 @@ export interface EraStep {
  * @param era the era before; undefined before the first look
  * @param primaries all primaries, as this look found them
  * @param isScaling whether an operator's command is moving slots
- * @param first number of the first era. Callers pass the current time. So if somebody deletes the stored era, the next
- *   first era has a number that no old mark carries
+ * @param first number of the first era. Callers pass the current time, so that if the stored era is ever deleted, the
+ *   new first era has a number that no old mark carries
  */
 export function nextEra(
   era: Era | undefined,
@@ -65,7 +65,7 @@ export function nextEra(
     ({ slots, isOpen, previous }) => slots === '' && !isOpen && previous === undefined,
   );
   const leftEmpty = left.every(({ slots, isOpen, hasServed }) => hasServed && slots === '' && !isOpen);
-  // If another primary joined, it may be the one that left: it may have restarted without its samples.
+  // A primary that joined may be one that left, restarted without its samples.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
   const mayHaveMoved =
@@ -106,12 +106,13 @@ function nothingFailed(
 export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isExpired' | 'era' | 'here'>;
 
 /**
- * What a mark tells about its partition's samples:
+ * What a mark says about its partition's samples:
  *
  * - `whole`: memory has every sample that was appended and not yet flushed.
- * - `moved`: as `whole`, but a planned move has brought the samples to another primary, which must take over the mark.
+ * - `moved`: like `whole`, but a planned move has brought the samples to another primary, which must take over the
+ * mark.
  * - `lost`: memory may lack some of these samples.
- * - `unsure`: nobody knows yet which primaries there are; the caller must look again.
+ * - `unsure`: it is not known yet which primaries there are; the caller must look again.
  */
 export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';
 

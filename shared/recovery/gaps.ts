@@ -18,7 +18,7 @@ type MissingRange = readonly [tenantId: Id, partition: number, fromMs: number, t
 
 /** The samples that reads lack until the records of an object, such as a dead letter, have been ingested. */
 export interface Gap {
-  /** Arrival time of the object's first record in the stream, ms. */
+  /** Arrival time of the object's first record in the stream, in ms. */
   readonly sinceMs: number;
   readonly ranges: readonly MissingRange[];
 }
@@ -65,8 +65,8 @@ export interface GapDependencies extends Pick<RedriveDependencies, 'ledger' | 'h
 const PAGE = 1000;
 
 /**
- * Updates the list of gaps. Adds the gap of each object whose records have not been ingested: it tells which samples
- * reads lack. Removes the gaps of objects that have been ingested or removed. Two kinds of objects have a gap:
+ * Updates the list of gaps. Each object whose records have not been ingested gets a gap, which says which samples
+ * reads lack. Gaps of objects that have since been ingested or removed are deleted. Two kinds of objects have a gap:
  *
  * - dead letters that no redrive has ingested yet
  * - redriven objects whose samples memory may have lost since
@@ -87,7 +87,7 @@ export async function keepGaps(
     hasMore = page.hasMore;
     after = page.objects.at(-1)?.key ?? after;
   }
-  // Read the ledger after the objects are listed. It then has an entry for each of them that was redriven in the
+  // Read the ledger after listing the objects. It then has an entry for every object that was redriven in the
   // meantime.
   const [entries, progress] = await Promise.all([ledger.entries(), ledger.progress()]);
   for (const [key, entry] of entries)
@@ -144,14 +144,14 @@ function rangeOf(data: Uint8Array): MissingRange | undefined {
   }
 }
 
-/** Age at which an instance replaces its copy of the gaps with a fresh one, ms. */
+/** Age at which an instance replaces its copy of the gaps with a fresh one, in ms. */
 const MAX_AGE_MS = 10_000;
-/** Maximum age of a copy that reads still use while a fresh one is being read, ms. */
+/** Maximum age of a copy that reads still use while a fresh one is being read, in ms. */
 const MAX_STALE_MS = 60_000;
 
 /**
- * For each partition ({@link partitionKeyOf}), the ranges whose samples reads lack. Each range has the arrival time of
- * the first record of the gap's object.
+ * For each partition ({@link partitionKeyOf}), the ranges in which reads lack samples. Each range comes with the
+ * arrival time of the first record in the gap's object.
  */
 type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
 
@@ -167,10 +167,10 @@ export class KnownGaps {
   ) {}
 
   /**
-   * Tells whether reads of partitions lack samples of a range. Call it before the read. If an object is ingested
-   * between the two, either the read gets its samples, or this call has named them as missing.
+   * Checks whether reads of partitions lack samples in a range. Call it before the read. If an object is ingested
+   * between this call and the read, either the read returns its samples, or this call has reported them as missing.
    *
-   * @returns the earliest arrival time of samples that are missing, ms; undefined if none are
+   * @returns the earliest arrival time of samples that are missing, in ms; undefined if none are
    */
   async missingSince(
     refs: readonly PartitionRef[],
@@ -186,14 +186,14 @@ export class KnownGaps {
     return since;
   }
 
-  /** Begins to read the gaps again if the copy is old, so that a later read need not wait for them. */
+  /** Starts to refresh the copy of the gaps if it is old, so that a later read need not wait for them. */
   prepare(): void {
     this.fresh().catch(() => {});
   }
 
   /**
-   * Returns the ranges of the gaps. If the table does not answer, returns the last copy, and asks the table again after
-   * {@link MAX_AGE_MS}.
+   * Returns the ranges of the gaps. If the table does not answer, returns the last copy, and tries the table again
+   * after {@link MAX_AGE_MS}.
    *
    * @throws if the table does not answer and was never read
    */

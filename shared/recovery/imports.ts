@@ -4,19 +4,19 @@ import { metaKeys } from '../platform/keys';
 import { getItem, putItemIf, type Table } from '../platform/table';
 
 /**
- * An import writes an item for its tenant before it puts samples into the stream. It may put samples there
- * for this long after the write, ms.
+ * An import writes an item for its tenant before it puts samples into the stream. For this long after the write, in ms,
+ * it may put samples there.
  */
 const NOTED_MS = 15 * 60_000;
-/** An import writes the tenant's item again when less than this time is left, ms. */
+/** An import writes the tenant's item again when less than this time is left, in ms. */
 const RENEWED_MS = 10 * 60_000;
-/** How long the table keeps a tenant's item, ms: longer than any stream keeps records. */
+/** How long the table keeps a tenant's item, in ms: longer than any stream keeps records. */
 const TTL_MS = 400 * DAY_MS;
 
 /**
- * Records until when imported samples of a tenant may arrive. Imported samples may be of any age; posted samples are at
- * most `maxSampleAge` old. So if memory has lost samples that arrived during an import, queries of any time range may
- * lack samples. After any other loss, only queries of recent ranges may.
+ * Records the time until which imported samples of a tenant may arrive. Imported samples may be of any age; posted
+ * samples are at most `maxSampleAge` old. So if memory has lost samples that arrived during an import, queries of any
+ * time range may lack samples. After any other loss, only queries of recent ranges may lack any.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */

@@ -39,7 +39,7 @@ export class LambdaReplayMappings {
   /**
    * Creates a mapping.
    *
-   * @param fromMs arrival time of the first records to read, ms; 0 for the oldest record in the stream
+   * @param fromMs arrival time of the first records to read, in ms; 0 for the oldest record in the stream
    * @returns the mapping's UUID
    */
   async create(fromMs: number): Promise<string> {

@@ -20,8 +20,9 @@ export interface LossWatchDependencies {
 export interface Look {
   readonly topology: Topology;
   /**
-   * The era after the look. Undefined if a primary did not answer: then nobody knows which partitions were moved. Also
-   * undefined while every partition counts as lost (`EraStep.isLoss`) and no instance has recorded the loss yet.
+   * The era after the look. Undefined if a primary did not answer, since it is then unknown which partitions were
+   * moved. Also undefined while every partition counts as lost (`EraStep.isLoss`) and no instance has recorded the loss
+   * yet.
    */
   readonly era: Era | undefined;
 }
@@ -33,14 +34,14 @@ const PARALLEL = 32;
  * about to write its mark.
  */
 const MARK_READS = 10;
-/** Time between two reads of a missing mark, ms. */
+/** Time between two reads of a missing mark, in ms. */
 const MARK_READ_MS = 100;
 /**
- * How long a call waits while a hash slot is being moved, or while nobody can tell whether a partition was moved, ms.
- * After that, the call treats the partition as lost, or fails.
+ * How long a call waits while a hash slot is being moved, or while it is unknown whether a partition was moved, in
+ * ms. After that, the call treats the partition as lost, or fails.
  */
 const UNSURE_MS = 2_000;
-/** Time between two looks while a call waits, ms. */
+/** Time between two looks while a call waits, in ms. */
 const LOOK_AGAIN_MS = 100;
 
 /**
@@ -58,7 +59,7 @@ const LOOK_AGAIN_MS = 100;
  * the mark.
  */
 export class LossWatch {
-  /** Ids of losses that a replay has repaired. Reads need not ask the table about these losses again. */
+  /** Ids of losses that a replay has repaired. Reads need not look these losses up in the table again. */
   private readonly closed = new Set<string>();
   private readonly recordedLooks = new SerialCalls(() => this.step(true));
   private readonly looks = new SerialCalls(() => this.step(false));
@@ -125,7 +126,7 @@ export class LossWatch {
    * Tells a reader whether a partition may lack acknowledged samples.
    *
    * @param read state of the partition's mark, read before its data or together with it
-   * @returns the earliest arrival time, in the stream, of samples that may be missing, ms; 0 if it is unknown.
+   * @returns the earliest arrival time, in the stream, of samples that may be missing, in ms; 0 if it is unknown.
    *   Undefined if no sample is missing
    */
   async missingSince(
@@ -155,7 +156,7 @@ export class LossWatch {
   }
 
   /**
-   * Whether a planned move has brought a partition to its present primary. Call it for a partition whose mark names
+   * Whether a planned move has brought a partition to its current primary. Call it for a partition whose mark names
    * another primary. While the answer is uncertain, looks again for up to {@link UNSURE_MS}: a departing primary may
    * not answer, or another instance may be about to record the new era.
    *
@@ -176,8 +177,8 @@ export class LossWatch {
   }
 
   /**
-   * Returns the state of a registered partition as soon as it has a mark. If it gets none within a second, returns the
-   * state without a mark.
+   * Returns the state of a registered partition as soon as it has a mark. If no mark appears within a second, returns
+   * the state without a mark.
    */
   private async awaitMark(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
@@ -219,7 +220,7 @@ export class LossWatch {
    * Records a loss of all partitions whose marks are missing or wrong, and marks them.
    *
    * @param noticed the partition where the loss was noticed
-   * @param era the present era; undefined if it is unknown. Every partition with a bad mark then counts as lost
+   * @param era the current era; undefined if it is unknown. Every partition with a bad mark then counts as lost
    */
   private async notice(noticed: PartitionRef, era: Era | undefined): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
@@ -254,13 +255,13 @@ export class LossWatch {
 }
 
 /**
- * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from the oldest record.
- * Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until time, and
- * the earliest of the arrival times in the marks of the lost partitions. The arrival time in a mark counts only if the
- * primary was replaced by its own replica, which has everything up to about that time. If the slot was moved, or if
- * frames have expired, the partition may lack earlier samples too.
+ * Computes the arrival time from which a replay must read the stream after a loss, in ms; 0 means from the oldest
+ * record. Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until
+ * time, and the earliest of the arrival times in the marks of the lost partitions. The arrival time in a mark counts
+ * only if the primary was replaced by its own replica, which has everything up to about that time. If the slot was
+ * moved, or if frames have expired, the partition may lack earlier samples too.
  *
- * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
+ * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, in ms
  */
 export function lostSinceMs(
   flushedUntilMs: number,

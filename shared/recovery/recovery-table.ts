@@ -17,7 +17,7 @@ import type { Era } from './era';
 /** A loss of acknowledged samples from memory. It is open until a replay has appended the samples again. */
 export interface Loss {
   readonly id: string;
-  /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
+  /** The lost samples arrived in the stream at this time or later, in ms; 0 if the time is unknown. */
   readonly fromMs: number;
   /**
    * Number of times that any loss has been noticed so far. A replay that began before the last notice may have missed
@@ -34,10 +34,10 @@ export interface Loss {
 /** A replay: the replayer reads records of the stream and appends their samples to memory again. */
 export interface Replay {
   readonly id: string;
-  /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
+  /** Arrival time of the first records that it reads, in ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
   /**
-   * The replay skips records that arrived at this time or later, ms. It also skips all records after the
+   * The replay skips records that arrived at this time or later, in ms. It also skips all records after the
    * first heartbeat with its id. Recovery puts such heartbeats into each shard while the replay runs.
    * Infinity if only a heartbeat ends the replay.
    */
@@ -47,14 +47,14 @@ export interface Replay {
   readonly endedMs: number | undefined;
   /** UUID of its event source mapping; undefined until the mapping has been created. */
   readonly mapping: string | undefined;
-  /** The loss that the replay repairs, and its notices when the replay began; undefined without a loss. */
+  /** The loss that the replay repairs, with its `notices` when the replay began; undefined without a loss. */
   readonly loss: Pick<Loss, 'id' | 'notices'> | undefined;
 }
 
 /** Progress of a replay in one shard. */
 export interface ShardProgress {
   readonly shardId: string;
-  /** Arrival time of the last record that the replay has read, ms. */
+  /** Arrival time of the last record that the replay has read, in ms. */
   readonly arrivedMs: number;
   /** Whether the replay has reached its end in this shard. */
   readonly isPassed: boolean;
@@ -190,7 +190,7 @@ export class RecoveryTable {
 
   /**
    * Returns until when a command may move hash slots, as Unix time in ms. The time is 0 or in the past if no command is
-   * moving any.
+   * moving slots.
    */
   async scalingUntilMs(): Promise<number> {
     const item = await getItem(this.table, metaKeys.scaling);
@@ -202,7 +202,7 @@ export class RecoveryTable {
     await putItem(this.table, { ...metaKeys.scaling, scalingUntilMs: { N: String(untilMs) } });
   }
 
-  /** Reads a replay's progress in each shard in which the replay has begun. */
+  /** Reads a replay's progress in each shard that it has begun to read. */
   async progress(replay: Pick<Replay, 'id'>): Promise<ShardProgress[]> {
     const prefix = metaKeys.progressPrefix(replay.id);
     return (await this.all(prefix)).map((item) => ({
@@ -254,7 +254,7 @@ export class RecoveryTable {
   }
 
   /**
-   * Gives a shard the watermark 0, unless the shard has a watermark. Until the consumer of the shard writes a higher
+   * Gives a shard the watermark 0, unless the shard already has one. Until the consumer of the shard writes a higher
    * watermark, the flushed-until times do not advance.
    */
   async beginWatermark(shardId: string): Promise<void> {
@@ -273,7 +273,7 @@ export class RecoveryTable {
     await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
-  /** Reads the lowest flushed-until time of all lanes, ms; 0 if any lane has not written one yet. */
+  /** Reads the lowest flushed-until time of all lanes, in ms; 0 if any lane has not written one yet. */
   async flushedUntilMs(lanes: number): Promise<number> {
     const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));

@@ -3,7 +3,7 @@ import { getObject } from '../platform/object-body';
 import type { RedriveObject } from './redrive';
 
 /**
- * Reads and deletes the objects in the bucket that can be redriven, which means ingested again:
+ * Reads and deletes the objects in the bucket that can be redriven, that is, ingested again:
  *
  * - quarantined records, which the ingester could not decode
  * - dead letters: batches that the event source mapping gave up on

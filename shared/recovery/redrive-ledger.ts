@@ -10,7 +10,7 @@ const NOT_APPENDED = -1;
 
 /**
  * Remembers the objects whose records may have been appended to memory, until the objects are removed. The ledger's
- * items lie in the meta table, next to the state of recovery:
+ * items are stored in the meta table, next to the state of recovery:
  *
  *     pk recovery   sk redriven#object key   watermarkMs, notices, refusals: see RedriveEntry   expiresAt: seconds
  */

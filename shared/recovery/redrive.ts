@@ -24,28 +24,28 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** An entry of the ledger. It states that the records of an object may have been appended to memory. */
+/** A ledger entry. It states that the records of an object may have been appended to memory. */
 export interface RedriveEntry {
-  /** The last complete append. Undefined if somebody has begun to append the records, but may not have finished. */
+  /** The last complete append. Undefined if an append has begun, but may not have finished. */
   readonly appended:
     | {
-        /** The highest watermark of any shard after the append, ms. */
+        /** The highest watermark of any shard after the append, in ms. */
         readonly watermarkMs: number;
-        /** Number of times that any loss was noticed before the append (recovery-table.ts). */
+        /** Number of times that any loss had been noticed before the append (recovery-table.ts). */
         readonly notices: number;
       }
     | undefined;
-  /** Number of steps of recovery after the append in which a store refused the records: {@link redriveLost}. */
+  /** Number of recovery steps since the append in which a store refused the records: see {@link redriveLost}. */
   readonly refusals: number;
 }
 
 /** Progress of the flushers and the ingester. */
 export interface RedriveProgress {
-  /** The flushed-until time: every sample that arrived earlier has left memory, ms; 0 if unknown. */
+  /** The flushed-until time: every sample that arrived earlier has left memory, in ms; 0 if unknown. */
   readonly flushedUntilMs: number;
-  /** The highest watermark of any shard, ms. */
+  /** The highest watermark of any shard, in ms. */
   readonly watermarkMs: number;
-  /** Number of times so far that any loss was noticed (recovery-table.ts). */
+  /** Number of times that any loss has been noticed so far (recovery-table.ts). */
   readonly notices: number;
 }
 
@@ -68,7 +68,7 @@ export interface RedriveResult {
   readonly unanswered: number;
   /** Number of objects kept because a store refused their records, or because they are malformed. */
   readonly failed: number;
-  /** A sentence for each of the first hundred of these objects. */
+  /** A sentence for each of the first hundred objects that are `unanswered` or `failed`. */
   readonly errors: readonly string[];
   /** Key of the last object of this call, to pass as `after` to continue. Undefined if no object follows it. */
   readonly next: string | undefined;
@@ -91,14 +91,14 @@ const MAX_REFUSALS = 15;
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
  * it.
  *
- * Just after the object's records have been appended to memory, only memory has their samples, since the stream may no
- * longer have the records. If memory loses the samples, only the object can restore them. So the object stays until the
+ * Just after the object's records have been appended, their samples are only in memory, and the stream may no longer
+ * have the records. If memory then loses the samples, only the object can restore them. So the object stays until the
  * samples have left memory.
  *
- * `appended.watermarkMs` is the highest watermark of any shard just after that append. The samples have left memory once
- * `flushedUntilMs` is more than {@link ARRIVAL_SLACK_MS} later. A flusher writes such a time only if it started after the
- * append, and found no sample in memory that arrived as early as the object's samples. Watermarks are arrival times,
- * which can go back; the slack allows for that.
+ * `appended.watermarkMs` is the highest watermark of any shard just after that append. The samples have left memory
+ * once `flushedUntilMs` is more than {@link ARRIVAL_SLACK_MS} later. A flusher writes so late a time only if it started
+ * after the append, and found no sample in memory that arrived as early as the object's samples. Watermarks are arrival
+ * times, which can go back; the slack allows for that.
  *
  * If `notices` has changed since the append, memory may have lost the samples. Then the records are ingested again.
  *
@@ -187,7 +187,7 @@ export async function redrive(
 }
 
 /**
- * Returns the keys of the objects that {@link redriveLost} has yet to ingest. An open loss is not closed before.
+ * Returns the keys of the objects that {@link redriveLost} has yet to ingest. An open loss is closed only after that.
  */
 export async function lostObjects({ ledger }: Pick<RedriveDependencies, 'ledger'>): Promise<string[]> {
   const [entries, { notices }] = await Promise.all([ledger.entries(), ledger.progress()]);
@@ -199,12 +199,12 @@ function keepsLossOpen(entry: RedriveEntry, notices: number): boolean {
 }
 
 /**
- * Ingests again the objects of the ledger whose samples memory may have lost. The replay that repairs the loss does not
- * restore these samples if the stream no longer has their records.
+ * Re-ingests those objects in the ledger whose samples memory may have lost. The replay that repairs the loss does
+ * not restore these samples if the stream no longer has their records.
  *
  * An object that a store refused in {@link MAX_REFUSALS} steps is left to the next {@link redrive}. Otherwise, one
- * object could keep a loss open for ever, and the reads of all tenants would keep failing. It does not count as a
- * refusal if a store does not answer.
+ * object could keep a loss open forever, and the reads of all tenants would keep failing. A store that does not answer
+ * does not count as having refused the object.
  *
  * @returns false if there was no time for all of them; the next call continues
  * @throws if an object cannot be ingested, but only after trying all other objects that there was time for
@@ -280,7 +280,7 @@ async function driveObject(
 }
 
 /**
- * Decodes the records in an object. Its key tells whether it is a quarantined record or a dead letter.
+ * Decodes the records in an object. The object's key shows whether it is a quarantined record or a dead letter.
  *
  * @throws {MalformedRedriveObjectError}
  */
@@ -296,7 +296,7 @@ export function recordsInObject(
 
 /**
  * Decodes a quarantined record. The object's key is `quarantine/<shard>/<sequence number>`, and its metadata
- * have the record's arrival time.
+ * holds the record's arrival time.
  */
 function quarantinedRecord(
   key: string,

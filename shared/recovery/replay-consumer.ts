@@ -8,7 +8,7 @@ const MAX_AGE_MS = 2_000;
 const EVERY_MS = 1_000;
 
 /**
- * Handles the batches that the replayer function gets from the stream while a replay runs. Appends the
+ * Handles the batches that the replayer function receives from the stream while a replay runs. Appends the
  * records that belong to the replay, and writes the replay's progress.
  */
 export class ReplayConsumer {
@@ -60,8 +60,8 @@ export class ReplayConsumer {
 
   /** Returns how many records at the start of a batch belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // No record belongs to a replay that was stopped and whose mapping is being deleted, or that has already reached
-    // its end in this shard.
+    // Nothing belongs to the replay if it is no longer running (its mapping is then being deleted), or if it has
+    // already reached its end in this shard.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;

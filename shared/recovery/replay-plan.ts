@@ -23,9 +23,9 @@ export interface ReplaySituation {
 }
 
 /**
- * How long after the end of a replay its samples may still be in memory, ms. If a loss follows within this
- * time, memory may have lost them, so the next replay reads the range of the ended replay too. Later, they
- * have reached the warm tier.
+ * How long after a replay has ended its samples may still be in memory, in ms. If a loss follows within this
+ * time, memory may have lost them, so the next replay reads the range of the ended replay too. After this time, the
+ * samples have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 
@@ -66,16 +66,16 @@ export function hasEnded(shards: readonly Shard[], progress: readonly ShardProgr
   return shards.every(({ id, isOpen }) => !isOpen || passed.has(id));
 }
 
-/** The watermarks of shards that must be added or deleted. */
+/** The watermarks to add and to delete. */
 export interface WatermarkPlan {
-  /** Ids of shards that get the watermark 0. */
+  /** Ids of shards that are given the watermark 0. */
   readonly begin: readonly string[];
   /** Ids of shards whose watermarks are deleted. */
   readonly delete: readonly string[];
 }
 
 /**
- * Decides which shards must have a watermark: those whose records may not all be in memory yet.
+ * Decides which shards must have a watermark: those whose records may not all have been appended yet.
  *
  * The flushed-until time never exceeds the lowest watermark of any shard. Two rules follow. The watermark of a shard
  * that no longer exists must be deleted, or the flushed-until time could never pass it. A shard with unread records

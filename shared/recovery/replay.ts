@@ -14,7 +14,7 @@ export interface RecoveryStatus {
   readonly shards: readonly ShardProgress[];
   /**
    * The redriven objects that must be ingested again before the open loss is closed: their number, and the keys of the
-   * first ones. Only the recovery function's action `status` tells them, while a loss is open.
+   * first ones. Only the recovery function's action `status` sets this, and only while a loss is open.
    */
   readonly lostObjects?: { readonly count: number; readonly first: readonly string[] };
 }
@@ -28,7 +28,7 @@ export interface RecoveryDependencies {
 
 export interface AdvanceDependencies extends RecoveryDependencies {
   /**
-   * Ingests again the redriven objects whose samples memory may have lost: see redrive.ts. Returns whether
+   * Re-ingests the redriven objects whose samples memory may have lost: see redrive.ts. Returns whether
    * there was time for all of them.
    */
   readonly redriveLost: () => Promise<boolean>;
@@ -41,7 +41,7 @@ export interface AdvanceDependencies extends RecoveryDependencies {
 }
 
 /**
- * If a watermark is at least this old, ms, recovery looks for new dead letters in every step. A batch becomes a dead
+ * Recovery looks for new dead letters in every step if a watermark is at least this old, in ms. A batch becomes a dead
  * letter only after twelve hours or more. The watermark of its shard is old long before that, so recovery finds the
  * dead letter within a minute.
  */
@@ -55,7 +55,7 @@ const LATE_MS = HOUR_MS;
  * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay, and
  *   creates a mapping for it. From then on, heartbeats have the id of the new replay.
  * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or
- *   the end of the replay's range. Before it closes a loss, it ingests again the redriven objects whose
+ *   the end of the replay's range. Before it closes a loss, it re-ingests the redriven objects whose
  *   samples may be lost.
  * - It records the gaps of objects that have not been ingested, so that reads can name the samples that they
  *   lack.
@@ -94,7 +94,7 @@ export async function advance(
 /**
  * Reads the last loss, the last replay, and the progress of the replay.
  *
- * @param known shards of the stream. @default asks the stream
+ * @param known shards of the stream. @default reads them from the stream
  */
 export async function recoveryStatus(
   { table, stream }: RecoveryDependencies,
@@ -135,8 +135,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first. Its batches could contain heartbeats of the new replay. The replayer would
-  // then take the new replay as ended, although it has not read the new replay's range.
+  // Delete the old mapping first. Otherwise, its batches could contain heartbeats of the new replay, and the replayer
+  // would take the new replay for finished without having read its range.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
@@ -187,7 +187,7 @@ async function finish(
 /**
  * Adds and deletes watermarks after shards were split or merged: see {@link planWatermarks}.
  *
- * @returns the watermarks as they were before, ms
+ * @returns the watermarks as they were before, in ms
  */
 async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<number[]> {
   const watermarks = await table.watermarks();

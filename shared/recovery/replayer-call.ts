@@ -2,7 +2,7 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { DeliveredRecord } from '../stream/record-decoder';
 import type { IngestAgain } from './redrive';
 
-/** The event with which recovery calls the replayer function to ingest records of a redrive. */
+/** The event that recovery sends to the replayer function to have it ingest the records of a redrive. */
 export interface RedriveEvent {
   readonly redrive: readonly {
     readonly shardId: string;
@@ -43,7 +43,7 @@ export function replayerIngest(client: LambdaClient, functionName: string): Inge
   };
 }
 
-/** Decodes the records of a redrive event, as the stream delivered them. */
+/** Decodes the records of a redrive event into the form in which the stream delivered them. */
 export function redrivenRecords({ redrive }: RedriveEvent): DeliveredRecord[] {
   return redrive.map((record) => ({ ...record, data: Buffer.from(record.data, 'base64') }));
 }

@@ -2,15 +2,15 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * Maximum amount by which arrival times in the stream can be out of order, ms. (Kinesis' arrival times are
+ * Maximum amount by which arrival times in the stream can be out of order, in ms. (Kinesis' arrival times are
  * approximate.) A replay begins this much earlier than the computed time.
  */
 export const ARRIVAL_SLACK_MS = 60_000;
 
 /**
- * Writes the watermark of each shard that the ingester reads. Every record of the shard that arrived before its
- * watermark is in memory. A watermark is written at most every ten seconds, since an older watermark only makes a
- * replay begin earlier. It is written immediately when the ingester falls behind or catches up.
+ * Writes the watermark of each shard that the ingester reads. Every record that arrived in the shard before its
+ * watermark has been appended to memory. A watermark is written at most every ten seconds, since an older watermark
+ * only makes a replay begin earlier. It is written immediately when the ingester falls behind or catches up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
@@ -24,7 +24,8 @@ export class Watermarks {
   /**
    * Notes a watermark, and writes it to the table if a write is due.
    *
-   * @param arrivedMs arrival time; every record of the shard that arrived earlier has been appended, ms
+   * @param arrivedMs the new watermark, as Unix time in ms: every record of the shard that arrived earlier has been
+   *   appended
    */
   async note(shardId: string, arrivedMs: number): Promise<void> {
     const last = this.written.get(shardId);

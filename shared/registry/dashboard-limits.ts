@@ -1,4 +1,4 @@
-/** Limits of dashboards. This file is separate so that the page can import it without the schema's library. */
+/** Limits of dashboards. This file is separate so that the page can import it without the schema library. */
 
 /** Width of a dashboard in grid columns. */
 export const COLUMNS = 24;

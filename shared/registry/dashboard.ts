@@ -148,7 +148,7 @@ const variable = z.looseObject({
    * any value of the label
    */
   allValue: text(0, MAX_TEXT).nullish(),
-  /** Initially chosen values. If absent: all values if `hasAll` is set, else the first value. */
+  /** Initially chosen values. If absent: all values if `hasAll` is set, otherwise the first value. */
   chosen: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
 });
 

@@ -48,11 +48,11 @@ export class ChangedMeanwhileError extends Error {
 }
 
 /**
- * Stores tenants' dashboards: a document for each dashboard, and one list of all of a tenant's dashboards. The list
- * keeps URL paths unique and counts the total bytes.
+ * Stores tenants' dashboards: one document for each dashboard, and one that lists all dashboards of the tenant. The
+ * list keeps URL paths unique and counts the total bytes.
  *
  * A dashboard is created, replaced and removed in one transaction with its entry in the list. So a crash never leaves a
- * path taken without a dashboard, and changes are applied one after another.
+ * path taken without a dashboard, and changes are applied one at a time.
  *
  *     key id, or `list` for the list
  */
@@ -101,8 +101,8 @@ export class Dashboards {
   }
 
   /**
-   * Replaces a dashboard. If `spec` has no variables, the stored ones stay, because Mackerel's clients do not
-   * know variables.
+   * Replaces a dashboard. If `spec` has no variables, the stored ones are kept, because Mackerel's clients do
+   * not know about variables.
    *
    * @param expectedAt `updatedAt` of the version to replace. @default any version
    * @returns the new dashboard; undefined when the id is unknown

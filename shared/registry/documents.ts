@@ -42,15 +42,15 @@ export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 /** Maximum wait before retrying a write that lost a race with another write, in ms. */
 const MAX_WAIT_MS = 200;
 /**
- * Maximum number of attempts of a write whose condition fails. With their waits they take about 10 s, and at most 20 s;
- * a request has 29 s.
+ * Maximum number of attempts at a write whose condition keeps failing. Including waits, they take about 10 s, at most
+ * 20 s; a request has 29 s.
  */
 const MAX_ATTEMPTS = 100;
 
 /**
- * Stores JSON documents of one kind. A write succeeds only if the document still has the revision that the writer has
- * read. Revisions are random, not counted: a document that was deleted and created again is never mistaken for the one
- * that was read.
+ * Stores JSON documents of one kind. A write succeeds only if the document still has the revision that the writer
+ * read. Revisions are random rather than counted, so that a document that was deleted and created again is never
+ * mistaken for the one that was read.
  *
  *     pk kind#tenant   sk key   json: text   revision: UUID   expiresAt: seconds (only some kinds)
  *
@@ -119,7 +119,7 @@ export class Documents<T> {
    *
    * @param decide returns the new value for the stored one (undefined if there is none); called again after
    *   each lost race
-   * @returns the document that is stored in the end; undefined when there is none
+   * @returns the document that is stored after the call; undefined when there is none
    */
   async createOrChange(
     tenantId: Id,
@@ -183,7 +183,7 @@ export class Documents<T> {
 
   /** Removes a document. Returns it, or undefined when there was none. */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
-    // If the response to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
+    // If the response to the deletion is lost, the SDK's retry finds nothing to delete. So read the document first.
     const found = await this.read(tenantId, key);
     if (found === undefined) return undefined;
     const input: DeleteItemCommandInput = { ...this.itemAddress(tenantId, key), ReturnValues: 'ALL_OLD' };

@@ -4,7 +4,7 @@ import { Documents } from './documents';
 
 /** How to draw a graph of host metrics, as declared by a plugin. */
 export interface GraphDefinition {
-  /** The metrics' name up to its last dot. `*` and `#` each match one part. */
+  /** The metric names up to the last dot. `*` and `#` each match one part. */
   readonly name: string;
   readonly displayName: string;
   readonly unit: string;
@@ -23,7 +23,7 @@ export class GraphDefinitions {
     this.definitions = new Documents(table, 'graph-definitions');
   }
 
-  /** Creates a definition, or replaces the one of the same name. */
+  /** Creates a definition, or replaces the one with the same name. */
   async put(tenantId: Id, definition: GraphDefinition): Promise<void> {
     await this.definitions.createOrChange(tenantId, keyOf(definition.name), () => definition);
   }

@@ -3,13 +3,13 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { getItem, putItemIf, type Table, updateItemIf } from '../platform/table';
 
-/** Minimum age of a count before it is recounted, in ms. */
+/** How old a count must be before the hosts are counted again, in ms. */
 const RECOUNT_MS = 3_600_000;
 
 /**
  * Counts each tenant's active (not retired) hosts, to enforce the limit. A host is counted before it is
- * created, so that concurrent requests cannot exceed the limit. A crash in between, or a retried write, makes
- * the count wrong by one. So before a host is rejected, the hosts are counted again, at most once an hour.
+ * created, so that concurrent requests cannot exceed the limit. A crash in between, or a retried write, leaves
+ * the count off by one. So before a host is rejected, the hosts are counted again, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */

@@ -15,8 +15,8 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 const FRESH_MS = 10_000;
 /**
  * A tenant's cached hosts live for this time multiplied by their number, in ms, but at least for
- * {@link FRESH_MS}. So 10,000 hosts are read only every 100 s, which limits the cost: the item of a real
- * agent's host has 5 KB.
+ * {@link FRESH_MS}. So 10,000 hosts are read only every 100 s, which limits the cost: the item of a host with a
+ * real agent takes 5 KB.
  */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */

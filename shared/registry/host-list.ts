@@ -36,7 +36,7 @@ export interface HostFilter {
 }
 
 export interface HostPage {
-  /** The hosts as JSON: sorted by id if there is a limit, else sorted by name. */
+  /** The hosts as JSON: sorted by id if there is a limit, otherwise by name. */
   readonly json: readonly string[];
   /** Id of the last host on the page, after which the next page starts; undefined on the last page. */
   readonly nextId: string | undefined;

@@ -44,7 +44,7 @@ export class Hosts {
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
-   * Index of hosts by lower-case custom identifier. An entry is written before the host gets the identifier, and
+   * Index of hosts by lower-case custom identifier. An entry is written before the host is given the identifier, and
    * removed when the host is retired. So a reader must check that the host itself has the identifier.
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;

@@ -42,7 +42,7 @@ export class MetadataStore {
   /**
    * Stores metadata.
    *
-   * @param json stored byte for byte, so that numbers keep their text
+   * @param json stored byte for byte, so that numbers stay as written
    * @throws {RefusedError} for an invalid namespace, metadata that is too large, or too many namespaces
    */
   async put(tenantId: Id, owner: MetadataOwner, namespace: string, json: string): Promise<void> {

@@ -28,10 +28,10 @@ const MAX_NAME = 500;
 const MAX_WRITES = 100;
 const PARALLEL = 16;
 /**
- * Maximum age of the cached families for a write, in ms. It is long because senders resend their metadata.
+ * Maximum age of the cached families that a write may rely on, in ms. It is long because senders resend their metadata.
  */
 const WRITER_MS = 3_600_000;
-/** Maximum age of the cached families for a list, in ms. */
+/** Maximum age of the cached families that a list may show, in ms. */
 const READER_MS = 60_000;
 /** Approximate memory of a cached family, in bytes. */
 const FAMILY_BYTES = 500;

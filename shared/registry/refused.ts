@@ -1,4 +1,4 @@
-/** A request is not allowed or invalid. The message tells the user why. */
+/** A request is invalid or not allowed. The message tells the user why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 

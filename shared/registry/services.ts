@@ -109,7 +109,7 @@ export class Services {
 }
 
 /**
- * Returns a function that converts role ids to the names of the roles, by service. Services and roles are
+ * Returns a function that converts role ids to role names, grouped by service. Services and roles are
  * sorted. Ids of deleted roles are skipped.
  */
 export function rolesByService(

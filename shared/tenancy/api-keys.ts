@@ -16,13 +16,13 @@ import {
 } from '../platform/table';
 import type { Right } from './rights';
 
-/** The tenant and the rights that an API key grants. */
+/** An API key's tenant and rights. */
 export interface Grant {
   readonly tenant: string;
   readonly rights: readonly Right[];
 }
 
-/** A key as lists show it, without its secret. */
+/** A key as it appears in lists, without its secret. */
 export interface KeyDescription extends Grant {
   /** The 12 characters after `ht_`. They identify the key and are not secret. */
   readonly publicId: string;
@@ -56,7 +56,7 @@ const CACHE_MS = 30_000;
  */
 const MAX_ACTIVE_KEYS = 2;
 /**
- * Maximum number of active keys with the same rights that operator commands create for themselves. These keys get the
+ * Maximum number of active keys with the same rights that operator commands create for themselves. These keys take the
  * numbers after the tenant's own keys, so they take none of the tenant's two.
  */
 const MAX_COMMAND_KEYS = 4;
@@ -67,13 +67,13 @@ const MAX_COMMAND_KEYS = 4;
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * Requests look up the first item by the key's public id. The second item is there to list a tenant's keys.
- * It also limits them: each active key takes one of a few numbers.
+ * Requests look up the first item by the key's public id. The second item makes it possible to list a tenant's keys,
+ * and limits how many there are: each active key takes one of a few numbers.
  */
 export class ApiKeys {
   /**
    * Cache of look-ups by public id. Each entry belongs to one of two owners, `found` or `unknown`, which
-   * share the memory fairly. So if a client sends many invented ids, they evict each other, not the keys in
+   * share the memory fairly. So if a client sends many made-up ids, they evict each other, not the keys in
    * use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
@@ -87,7 +87,7 @@ export class ApiKeys {
    * Creates a key.
    *
    * @param expiresAt Unix time in ms; undefined for never
-   * @param isOfCommand whether an operator command makes the key for itself
+   * @param isOfCommand whether an operator command creates the key for itself
    * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}
    */
@@ -106,8 +106,8 @@ export class ApiKeys {
       // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // Write the key before it takes a number. If this crashes in between, it leaves a key that nobody has
-    // seen, but no number is used up.
+    // Write the key before taking a number for it. A crash in between then leaves a key that nobody has seen, but uses
+    // up no number.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -171,7 +171,7 @@ export class ApiKeys {
   }
 
   /**
-   * Returns the grant of a key, at most 30 s old.
+   * Returns a key's grant, as read at most 30 s ago.
    *
    * @returns undefined when the key is malformed, unknown or expired, or its secret is wrong
    */

@@ -1,7 +1,7 @@
 import type { Tenants } from './tenants';
 
 /**
- * Maximum age of the cached names, in ms. It equals the time for which a revoked key may still post, and is far below
+ * Maximum age of the cached names, in ms. It equals the time for which a revoked key still works, and is far below
  * {@link LAST_WRITE_MS}.
  */
 const MAX_AGE_MS = 30_000;

@@ -2,8 +2,8 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /**
- * Maximum number of epochs in a tenant's placement. It is limited because deleting samples of a source writes
- * a record to every partition that the source was ever in.
+ * Maximum number of epochs in a tenant's placement. It is limited because deleting a source's samples writes
+ * a record to every partition that the source has ever been in.
  */
 export const MAX_EPOCHS = 32;
 
@@ -14,7 +14,7 @@ export class EpochError extends Error {
 
 /**
  * Returns the first day on which a new epoch may begin. No writer places samples of that day or a later day
- * yet. If an epoch is published now, every writer learns of it before it places such samples.
+ * yet. If an epoch is published now, every writer learns of it before placing such samples.
  */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);

@@ -85,7 +85,7 @@ export class SeriesLimitError extends Error {
   }
 }
 
-/** Returns a tenant's limits: its overrides, else the stage's defaults. */
+/** Returns a tenant's limits: the stage's defaults, except where the tenant has an override. */
 export function limitsOf(settings: RuntimeSettings, overrides: LimitOverrides = {}): Limits {
   const pairs = LIMIT_NAMES.map((name) => [name, overrides[name] ?? settings[SETTING[name]]]);
   return Object.fromEntries(pairs) as Limits;

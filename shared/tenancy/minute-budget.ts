@@ -4,10 +4,10 @@ import { MINUTE_MS } from '../model/duration';
 const RELAXED_MS = 15_000;
 /** Minimum time between exchanges when more than {@link CLOSE_SHARE} of the budget is used, in ms. */
 const CLOSE_MS = 2_000;
-/** When at least this share of the limit is used, an instance exchanges its use with the table more often. */
+/** When at least this share of the limit is used, an instance exchanges its usage with the table more often. */
 const CLOSE_SHARE = 0.5;
 
-/** The part of a budget's use that this instance has not yet added to the table. */
+/** Budget usage that this instance has not yet added to the table. */
 export interface UnsentUse {
   /** Unix time in minutes. */
   readonly minute: number;
@@ -15,14 +15,14 @@ export interface UnsentUse {
 }
 
 /**
- * One instance's view of a tenant's budget for the current clock minute: the use by all instances as of the
- * last exchange with the table, plus this instance's use since then. The budget has room while the sum is
+ * One instance's view of a tenant's budget for the current clock minute: the amount that all instances had used as of
+ * the last exchange with the table, plus what this instance has used since then. The budget has room while the sum is
  * below the limit. infra/README.md ("How exact are the limits?") says by how much all instances together may
  * exceed the limit.
  */
 export class MinuteBudget {
   private minute = 0;
-  /** This minute's use by all instances, without {@link unsent}. */
+  /** What all instances have used in this minute, without {@link unsent}. */
   private shared = 0;
   private unsent = 0;
   private usedBefore = 0;
@@ -39,7 +39,7 @@ export class MinuteBudget {
     return this.shared + this.unsent < limit ? 0 : (this.minute + 1) * MINUTE_MS - nowMs;
   }
 
-  /** Returns the use to exchange now; undefined if there is none, or the last exchange was too recent. */
+  /** Returns the usage to exchange now; undefined if there is none, or if the last exchange was too recent. */
   due(nowMs: number, limit: number): UnsentUse | undefined {
     this.turnTo(nowMs);
     const isClose = Math.max(this.shared + this.unsent, this.usedBefore) >= limit * CLOSE_SHARE;
@@ -51,7 +51,7 @@ export class MinuteBudget {
   /**
    * Records the result of an exchange.
    *
-   * @param total the minute's use by all instances, including this exchange
+   * @param total what all instances have used in the minute, including this exchange
    */
   noteExchange({ minute, amount }: UnsentUse, total: number): void {
     if (minute !== this.minute) return;

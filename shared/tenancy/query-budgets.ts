@@ -7,13 +7,13 @@ import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** Minimum time between reports to the table of the time of queries without a permit, in ms. */
+/** Minimum time between two reports to the table of how long queries without a permit took, in ms. */
 const REPORT_MS = 15_000;
 /** If a tenant has used less than this share of its query seconds, its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * Total evaluation time of a tenant's rules and monitors at which an instance reports it to the table, in ms.
- * The instance adds up shorter times until then, so small tenants cause hardly any writes.
+ * An instance reports the evaluation time of a tenant's rules and monitors to the table once it adds up to this much,
+ * in ms. So small tenants cause hardly any writes.
  */
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that has reached its limit of concurrent queries, in ms. */
@@ -57,8 +57,8 @@ interface TenantState {
  * Bounds the query function's work for each tenant: how many queries run at once, and how many seconds they take per
  * clock minute.
  *
- * A query takes a permit from the table before it begins, unless its tenant is light. A tenant is light on an
- * instance that has learnt, within the last minute, that the tenant used less than a quarter of its seconds.
+ * A query takes a permit from the table before it begins, unless its tenant is light. An instance considers a tenant
+ * light if it has learnt within the last minute that the tenant has used less than a quarter of its seconds.
  * So a light tenant costs only one or two writes a minute. A heavy tenant is bounded even on an instance that
  * has not seen it yet, because its queries need a permit there.
  *
@@ -108,8 +108,8 @@ export class QueryBudgets {
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // The table counted a query with a permit when it began, so its time counts in that minute. The time of any other
-    // query counts in the minute in which this instance next reports to the table.
+    // The table counted a query with a permit when it began, so its time counts towards that minute. The time of any
+    // other query counts towards the minute in which this instance next reports to the table.
     if (state.minute === minute || !hasPermit) state.usedMs += tookMs;
     if (!hasPermit) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
@@ -133,8 +133,8 @@ export class QueryBudgets {
   /**
    * Adds query time to the table.
    *
-   * @param permitted a query that the table counts as running, whose time is added; if absent, all time that
-   *   was not sent yet is added
+   * @param permitted a query that the table counts as running: its time is added. If absent, all time that has not been
+   *   sent yet is added
    */
   private async report(
     tenant: Tenant,
@@ -166,7 +166,7 @@ export class QueryBudgets {
     }
   }
 
-  /** Updates the tenant's state with the table's total of a minute, if the state still has this minute. */
+  /** Updates the tenant's state with the table's total for a minute, if the state is still in that minute. */
   private updateUsed(state: TenantState, minute: number, totalMs: number): void {
     if (minute !== state.minute) return;
     state.usedMs = totalMs + state.unsentMs;

@@ -2,14 +2,14 @@ import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 
 /**
- * Number of bytes of a body that count as at least one sample. In every protocol, a sample is smaller than
- * this, unless its labels are unusually long.
+ * A body counts as at least one sample for each started block of this many bytes. In every protocol, a sample is
+ * smaller than this, unless its labels are unusually long.
  */
 const BYTES_A_SAMPLE = 1_000;
 
 /**
- * Charges one post to its tenant's budget of samples: the samples in its body, including dropped ones, but at least one
- * for each kilobyte. So a body is charged for the work that it causes, even if nothing of it is stored.
+ * Charges one post to its tenant's sample budget: the samples in its body, including dropped ones, but at least one
+ * for each kilobyte. So a body is charged for the work that it causes, even if none of it is stored.
  */
 export class SampleCharge {
   private charged = 0;

@@ -21,7 +21,7 @@ const PARALLEL = 16;
 const NO_HASHES = new Float64Array(0);
 
 /**
- * Counts new series when they are first posted, to enforce the limit of series. The count is approximate: a
+ * Counts new series when they are first posted, to enforce the series limit. The count is approximate: a
  * crash loses some new series. The hourly count of the catalogue corrects it.
  */
 export class SeriesCounter {
@@ -38,7 +38,7 @@ export class SeriesCounter {
   ) {}
 
   /**
-   * Adds to the tenant's count the series of new layouts that no older layout of the same source has. Never
+   * Adds to the tenant's count all series of the new layouts that are in no older layout of the same source. Never
    * fails, because storing samples matters more than counting series.
    */
   async countAdded(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {

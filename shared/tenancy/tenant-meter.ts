@@ -10,7 +10,7 @@ import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
 /**
- * Budgets per minute: the name of each, which is also the name of its limit, and the counter that counts
+ * The budgets per minute. The name of a budget is also the name of its limit; its value is the counter that counts
  * towards it.
  */
 const BUDGETS = {
@@ -27,8 +27,8 @@ const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
 /**
- * Time-out of an exchange with the table, ms. A request waits for the exchange. Counts that an exchange could not add
- * are sent with the next one.
+ * Time-out of an exchange with the table, in ms. A request waits for the exchange. Counts that an exchange could not
+ * add are sent with the next one.
  */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 1_000;
@@ -44,10 +44,10 @@ interface TenantState {
 
 /**
  * Counts usage by tenant on one instance, and tracks how much of each limit is used. Whether a budget has
- * room is known from memory, without asking a store. From time to time, after a request, the meter adds its
+ * room is decided from memory, without a call to any store. From time to time, after a request, the meter adds its
  * counts to the table and reads the totals of all instances.
  *
- * Counts not yet added are lost if the instance dies: at most 30 s of its requests.
+ * Counts not yet added are lost if the instance dies: at most those of its last 30 s of requests.
  */
 export class TenantMeter {
   private readonly states = new Cache<TenantState>(CACHES.tenantMeters, () => STATE_BYTES);
@@ -77,18 +77,18 @@ export class TenantMeter {
 
   /**
    * Returns whether the tenant has reached its limit of series, according to a count that {@link exchange}
-   * reads again every 30 s.
+   * refreshes every 30 s.
    */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }
 
-  /** Exchanges counts with the table, if it is time. Never fails a request. */
+  /** Exchanges counts with the table if an exchange is due. Never fails a request. */
   async exchange(tenant: Tenant): Promise<void> {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = Date.now();
-    // Create the signal only when something is exchanged, which few requests do.
+    // Create the signal only when there is something to exchange, which is rare.
     let signal: AbortSignal | undefined;
     const abort = () => {
       signal ??= AbortSignal.timeout(TIMEOUT_MS);

@@ -123,7 +123,7 @@ export class Tenants {
     return tenant;
   }
 
-  /** Returns a tenant, at most a minute old; undefined when the name is unknown or deleted. */
+  /** Returns a tenant, as read at most a minute ago; undefined when the name is unknown or deleted. */
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
     const ageMs = copy === undefined ? Infinity : this.now() - copy.readAtMs;

@@ -16,7 +16,7 @@ import {
 import { COUNTERS, type Counter, type Counts } from './counters';
 
 /**
- * A tenant's number of series: the result of the last count, and an estimate of how many are new since then.
+ * A tenant's number of series: the result of the last count, and an estimate of how many have been added since.
  */
 export interface SeriesCount extends SeriesTally {
   /** Approximate number of new series since the last count. */
@@ -70,9 +70,9 @@ export class UsageTable {
   }
 
   /**
-   * Adds `amount` to the use of a budget in a clock minute.
+   * Adds `amount` to what has been used of a budget in a clock minute.
    *
-   * @returns the use in this minute by all instances so far
+   * @returns what all instances have used in this minute so far
    */
   async use(
     tenantId: Id,
@@ -95,8 +95,8 @@ export class UsageTable {
   }
 
   /**
-   * Returns the use of a budget for each minute from `from` up to, but not including, `before`. The keys are Unix times
-   * in minutes.
+   * Returns how much of a budget was used in each minute from `from` up to, but not including, `before`. The keys are
+   * Unix times in minutes.
    */
   async usesBetween(
     tenantId: Id,
@@ -110,8 +110,8 @@ export class UsageTable {
   }
 
   /**
-   * Counts a query as running, unless `atOnce` queries are running or the queries of the minute have taken
-   * `usedMs`.
+   * Counts a query as running, unless `atOnce` queries are already running or the queries of the minute have already
+   * taken `usedMs`.
    *
    * @returns whether the query was counted, and the time that queries took in the minute so far, in ms
    */
@@ -206,7 +206,7 @@ export class UsageTable {
     });
   }
 
-  /** Returns the earliest day whose usage is kept and has samples; undefined if there is none. */
+  /** Returns the earliest day that has samples and whose usage is still kept; undefined if there is none. */
   async firstDay(tenantId: Id): Promise<Day | undefined> {
     // Days begin with a digit; the keys `hosts` and `series` sort after the days.
     const days = queryAll(this.table, { pk: metaKeys.usages(tenantId), from: '0', to: 'a' });

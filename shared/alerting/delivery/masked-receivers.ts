@@ -15,8 +15,8 @@ export function masked({ alertmanagers, webhooks, slack, topics }: Receivers): R
 }
 
 /**
- * Puts stored secrets where a request has masks. An authorization is taken only from a receiver with the same URL, so
- * that no secret is sent elsewhere.
+ * Replaces the masks in a request with the stored secrets. An authorization is taken only from a receiver with the same
+ * URL, so that no secret is sent elsewhere.
  *
  * @throws {RefusedError} when a URL contains the mask but matches no stored receiver's masked URL
  */

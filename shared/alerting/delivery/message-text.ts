@@ -6,13 +6,13 @@ const MAX_LINE = 600;
 /** Maximum length of a subject, in characters. SNS accepts only printable ASCII. */
 const MAX_SUBJECT = 100;
 
-/** An SNS message. Each subscriber gets the text for its protocol. */
+/** An SNS message. Each subscriber receives the text for its protocol. */
 export interface TopicMessage {
   readonly subject: string;
   /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for all other protocols. */
   readonly message: string;
   /**
-   * E-mail addresses that should get the message. They are sent as the message attribute `emails`. Each
+   * E-mail addresses that should receive the message. They are sent as the message attribute `emails`. Each
    * subscription to the topic has a filter on this attribute.
    *
    * @default no attribute

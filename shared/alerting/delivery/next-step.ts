@@ -2,15 +2,17 @@ import { MAX_TICK_AHEAD_MS } from '../tasks/due-ticks';
 import type { OutboxItem } from '../tasks/evaluator-store';
 import { isChange } from '../tasks/notification';
 
-/** What became of a batch after an attempt to deliver it to its destinations. */
+/** Result of an attempt to deliver a batch to its destinations. */
 export interface Attempt {
-  /** Ids of the destinations that have accepted or finally rejected the batch, in this attempt or an earlier one. */
+  /**
+   * Ids of the destinations that have accepted or permanently rejected the batch, in this attempt or an earlier one.
+   */
   readonly taken: ReadonlySet<string>;
   /** Whether all destinations are in `taken`. */
   readonly isTaken: boolean;
-  /** Why receivers finally rejected the batch. */
+  /** Why receivers permanently rejected the batch. */
   readonly refused: ReadonlySet<string>;
-  /** Failures of this attempt that may pass, by the destination's id. */
+  /** Failures of this attempt that may be temporary, by destination id. */
   readonly failures: ReadonlyMap<string, string>;
 }
 
@@ -21,8 +23,9 @@ export interface Attempt {
  * - `wait`: leave it in the outbox, unchanged.
  * - `putOff`: store its progress, and the time of its next attempt.
  * - `sent`: remove it from the outbox.
- * - `refused`: move it to the dead letters. All destinations have taken it, and some of them rejected it.
- * - `giveUp`: move it to the dead letters. Some destinations have not taken it, and are not attempted again.
+ * - `refused`: move it to the dead letters. Each destination has accepted or rejected it, and at least one rejected it.
+ * - `giveUp`: move it to the dead letters. Some destinations have neither accepted nor rejected it, and are not
+ *   attempted again.
  */
 export type NextStep =
   | { readonly step: 'attempt' }
@@ -40,8 +43,8 @@ export type NextStep =
 /** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
 /**
- * Time before its expiry at which a batch becomes a dead letter, in ms. A batch that has not been attempted
- * by then (after an outage of the evaluator) first gets one attempt, unless an earlier batch of its queue has
+ * How long before its expiry a batch becomes a dead letter, in ms. A batch that has not been attempted
+ * by then (after an outage of the evaluator) is first attempted once, unless an earlier batch of its queue has
  * just failed.
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
@@ -74,8 +77,8 @@ export function isRepeated({ batch, damaged = 0 }: Pick<OutboxItem, 'batch' | 'd
 }
 
 /**
- * Returns whether an attempt is due later. A time far beyond the maximum wait was set by an evaluator whose clock was
- * wrong.
+ * Returns whether an attempt is due later. A time far beyond the maximum wait is ignored: an evaluator whose clock was
+ * wrong has set it.
  */
 export function isLater({ dueMs }: Pick<OutboxItem, 'dueMs'>, nowMs: number): boolean {
   return dueMs > nowMs && dueMs - nowMs <= LONGEST_WAIT_MS + MAX_TICK_AHEAD_MS;
@@ -99,7 +102,7 @@ export function stepBefore(
   }: { readonly newer: number; readonly isStopped: boolean; readonly nowMs: number },
 ): NextStep {
   const isSurplus = newer >= MAX_WAITING;
-  // Never send an expired batch. The table may already have removed later batches that have expired, too,
+  // Never send an expired batch. The table may already have removed later batches that have also expired,
   // so this batch could announce an alert whose end is never announced.
   const isExpired = nowMs > item.expiresMs;
   if (isSurplus || isExpired || (isEnding(item, nowMs) && item.attempts > 0)) {

@@ -2,11 +2,11 @@ import type { SNSClient } from '@aws-sdk/client-sns';
 import type { TopicMessage } from './message-text';
 import { DeliveryError } from './post-outside';
 
-/** Errors of SNS that a retry cannot fix, because the message or the topic is invalid. */
+/** SNS errors that a retry cannot fix, because the message or the topic is invalid. */
 const FINAL = new Set(['InvalidParameterException', 'InvalidParameterValueException', 'NotFoundException']);
 
 /**
- * Publishes a message to a topic of SNS.
+ * Publishes a message to an SNS topic.
  *
  * @throws {DeliveryError}
  */

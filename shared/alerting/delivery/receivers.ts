@@ -15,7 +15,7 @@ export interface Receiver {
   readonly authorization?: string;
 }
 
-/** Which alerts a receiver gets, and how often it is notified again of an alert that keeps firing. */
+/** Which alerts a receiver is notified of, and how often it is notified again of an alert that keeps firing. */
 interface ReceiverOptions {
   /**
    * Matchers that an alert's labels must all satisfy, such as `severity="page"`.
@@ -55,7 +55,7 @@ export class ReceiverStore {
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    // A stored document may lack some kinds of receivers. Take empty lists for them.
+    // A stored document may lack some kinds of receivers. Use empty lists for those.
     return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 
@@ -66,7 +66,7 @@ export class ReceiverStore {
 
 /**
  * A receiver that is notified of changes, and periodically of alerts that keep firing. An Alertmanager is not
- * a ChangeReceiver: it gets all firing alerts every minute.
+ * a ChangeReceiver: it receives all firing alerts every minute.
  */
 export interface ChangeReceiver {
   /** Identifies the receiver within its tenant; a hash of its address and options. */
@@ -111,7 +111,7 @@ function changeReceiverOf(
   };
 }
 
-/** Selects the notifications of a batch that a receiver should get. */
+/** Selects the notifications of a batch to send to a receiver. */
 export function notificationsFor(
   { repeatMs, isWanted }: ChangeReceiver,
   notifications: readonly Notification[],

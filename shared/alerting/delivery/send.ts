@@ -33,7 +33,8 @@ export interface Destination {
   /**
    * Deliveries with the same queue are made in order: while one fails, the later ones wait. The list of
    * alerts uses the id of the batch's monitor as its queue. While the list fails, the batch's next
-   * destinations and all later batches of the monitor wait too. Each batch waits until it is ten minutes old.
+   * destinations and all later batches of the monitor wait too, each of them at most until
+   * it is ten minutes old.
    */
   readonly queue: string;
   /** How many of the batch's notifications the destination receives. */
@@ -57,8 +58,8 @@ interface RuleDelivery {
   readonly externalUrl: string;
   readonly now: () => number;
   /**
-   * Cache, by tenant and by alert key, of when this process last reported the alert to all of the tenant's
-   * Alertmanagers, as Unix time in ms.
+   * When this process last reported each alert to all of the tenant's Alertmanagers, as Unix time in ms. Keyed by
+   * tenant, then by alert key.
    */
   readonly reported: Map<Id, Map<string, number>>;
 }
@@ -79,7 +80,7 @@ export interface SendReport {
   readonly sent: number;
   /** Number of failed requests. */
   readonly failed: number;
-  /** Number of notifications that are no longer retried: finally rejected, or attempted too often. */
+  /** Number of notifications that are no longer retried: permanently rejected, or attempted too often. */
   readonly dropped: number;
   /** Age of the oldest batch that a destination has not accepted, in ms. */
   readonly outboxAgeMs: number;
@@ -88,12 +89,12 @@ export interface SendReport {
 /** Number of tenants served in parallel, so that a tenant whose receivers hang does not delay the others. */
 const PARALLEL = 32;
 /**
- * Age of a batch of events after which its channels no longer wait for the list of alerts, in ms. It is
- * better that the list lacks an alert than that nobody is notified of it.
+ * Age of a batch of events after which its channels no longer wait for the list of alerts, in ms. An alert
+ * that is missing from the list is better than an alert that nobody is notified of.
  */
 const MAX_LIST_WAIT_MS = 600_000;
 /**
- * Minimum time between two reports of an alert to an Alertmanager, ms. Like Prometheus, the evaluator reports
+ * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, the evaluator reports
  * alerts again about once a minute. Without this limit, a run that evaluates rule groups every half minute
  * would report alerts up to three times a minute. The limit is a little less than a minute, because two runs
  * may send slightly less than a minute apart.
@@ -274,7 +275,7 @@ async function attemptDelivery(
   return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), refused, failures };
 }
 
-/** Takes a step with a batch: stores it, and counts it in the report. */
+/** Carries out a step for a batch: stores the result, and counts it in the report. */
 async function takeStep(
   next: NextStep,
   { store, gaveUp, tenant, report }: TenantDelivery,

@@ -143,7 +143,7 @@ function checkSilence({ matchers, startsAtMs, endsAtMs }: SilenceRequest, nowMs:
       throw new RefusedError(`matchers.${i}.value: ${error.message}`);
     }
   });
-  // A silence without such a matcher would hold back every alert.
+  // A silence whose matchers all accept the empty string could hold back nearly every alert.
   if (compiled.every(({ acceptsEmpty }) => acceptsEmpty))
     throw new RefusedError('at least one matcher must not match the empty string');
 }

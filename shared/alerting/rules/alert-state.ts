@@ -24,7 +24,7 @@ export interface Alert {
 /** One element of an alerting rule's result in one tick, with expanded labels and annotations. */
 export type FoundAlert = Pick<Alert, 'labels' | 'annotations' | 'value'>;
 
-/** The rule's durations that determine its alerts' states. */
+/** The durations in a rule that determine the states of its alerts. */
 export interface AlertTiming {
   readonly forMs: number;
   readonly keepFiringForMs: number;
@@ -34,8 +34,8 @@ export interface AlertTiming {
 export const RESOLVED_RETENTION_MS = 15 * 60_000;
 
 /**
- * Advances the alerts of a rule by one tick. The function is pure, so a tick evaluated late has the same
- * result as on time.
+ * Advances the alerts of a rule by one tick. The function is pure, so a tick that is evaluated late gives the same
+ * result as one that is evaluated on time.
  *
  * @param alerts alerts after the previous tick
  * @param found elements of the rule's result in this tick; their label sets are distinct
@@ -99,7 +99,7 @@ function withElement(
   return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? tickMs };
 }
 
-/** Returns the next state of an alert whose element is absent; undefined if the alert is to be forgotten. */
+/** Returns the next state of an alert whose element is absent; undefined if the alert should be forgotten. */
 function withoutElement(
   alert: Alert,
   tickMs: number,

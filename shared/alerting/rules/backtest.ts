@@ -30,7 +30,7 @@ export interface BacktestOptions {
 }
 
 export interface BacktestPart {
-  /** All ticks before this time have been evaluated, in ms. */
+  /** Unix time in ms before which all ticks have been evaluated. */
   readonly untilMs: number;
   readonly ticks: number;
   readonly alerts: number;

@@ -22,7 +22,7 @@ export function conditionOf(expr: Expr, text: string): Condition | undefined {
   if (expr.kind === 'paren') return conditionOf(expr.expr, text);
   if (expr.kind === 'call') return absenceOf(expr, textOf);
   if (expr.kind !== 'binary') return undefined;
-  // `and` and `unless` only filter: the values are those of the left side.
+  // `and` and `unless` only filter: the values come from the left side.
   if (expr.op === 'and' || expr.op === 'unless') return conditionOf(expr.left, text);
   if (!COMPARISONS.has(expr.op) || expr.bool) return undefined;
   const [left, right] = [numberOf(expr.left), numberOf(expr.right)];

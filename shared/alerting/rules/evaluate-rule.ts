@@ -51,7 +51,7 @@ export interface RuleOutcome {
   readonly alerts: readonly Alert[];
 }
 
-/** Maximum number of queries by the templates of one rule in a tick. Equal queries count once. */
+/** Maximum number of queries that the templates of one rule may run in a tick. Identical queries count once. */
 const MAX_TEMPLATE_QUERIES = 20;
 
 /**
@@ -129,7 +129,7 @@ async function findAlerts(
 }
 
 /**
- * Returns the function `query` of a rule's templates. Each expression is evaluated once per tick, at the
+ * Returns the function `query` for a rule's templates. Each expression is evaluated once per tick, at the
  * tick's own time.
  */
 function templateQuery({ query, tickMs }: RuleContext): (expr: string) => Promise<TemplateSample[]> {
@@ -165,7 +165,7 @@ function requireDistinct(given: readonly { readonly labels: Labels }[], message:
 export const ALERT_SERIES: readonly string[] = ['ALERTS', 'ALERTS_FOR_STATE'];
 
 /**
- * Returns an alert's samples of the series `ALERTS` and `ALERTS_FOR_STATE`, which users and dashboards query.
+ * Returns an alert's samples in the series `ALERTS` and `ALERTS_FOR_STATE`, which users and dashboards query.
  */
 function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
   return [

@@ -56,8 +56,8 @@ function rangesOf(expr: Expr, intervalMs: number): number[] {
 }
 
 /**
- * Returns the selectors in the rules of the rule groups, as text, except those of series that rules of these
- * rule groups record.
+ * Returns the selectors in the rules of the rule groups, as text, except selectors of series that these rule groups
+ * record.
  */
 export function selectorsOf(ruleGroups: readonly RuleGroup[]): Set<string> {
   const rules = ruleGroups.flatMap((ruleGroup) => ruleGroup.rules);

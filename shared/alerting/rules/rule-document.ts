@@ -61,7 +61,7 @@ export interface RuleGroup {
   readonly intervalMs: number;
   /**
    * Rules are evaluated at the time of their tick minus this offset, in ms. Undefined if the rule group does not set
-   * it; 0 is a set offset.
+   * it; an offset of 0 counts as set.
    */
   readonly queryOffsetMs: number | undefined;
   /** Maximum number of series or alerts that one rule may produce; 0 for no limit. */

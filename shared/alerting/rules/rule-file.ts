@@ -57,7 +57,9 @@ export interface ParsedRuleGroup {
   readonly faults: readonly YamlFault[];
 }
 
-/** Parses and checks the YAML of one rule group as {@link parseRuleFile} does. The rule group must have a rule. */
+/**
+ * Parses and checks the YAML of one rule group as {@link parseRuleFile} does. The group must have at least one rule.
+ */
 export function parseRuleGroup(text: string): ParsedRuleGroup {
   const reader = new YamlReader(text);
   const top = reader.top();

@@ -183,9 +183,9 @@ export class YamlReader {
   }
 
   /**
-   * Counts the characters and entries that the reader takes in. A short text can expand to a huge one by its aliases, so
-   * the count has a limit. If a read would exceed the limit, this method reports an error, ends the reading and returns
-   * false.
+   * Counts the characters and entries that the reader takes in. A short text can expand to a huge one through its
+   * aliases, so the count has a limit. If a read would exceed the limit, this method reports an error, stops reading
+   * and returns false.
    */
   private mayRead(length: number, node: Node): boolean {
     if (length > this.left) {

@@ -1,11 +1,11 @@
 import { MINUTE_MS } from '../../model/duration';
 import type { QuietPeriod } from './ingest-quiet';
 
-/** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
+/** Maximum age of a tick that is still evaluated, in ms. An evaluator outage shorter than this leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
 /**
  * If the newest completed tick is further in the future than this, in ms, the clock of an evaluator was
- * wrong. The rule group then goes on with the newest due tick, like a new rule group, instead of waiting for
+ * wrong. The rule group then continues with the newest due tick, like a new rule group, instead of waiting for
  * the tick in the future. The clocks of healthy evaluators differ by much less.
  */
 export const MAX_TICK_AHEAD_MS = 5 * MINUTE_MS;
@@ -48,7 +48,7 @@ export function dueTicks(
     return { ticks: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;
-  // If the interval is longer than the maximum age, the newest tick is still evaluated.
+  // Evaluate the newest tick even if the interval is longer than the maximum age.
   const fromMs = Math.min(Math.max(firstMs, oldestMs), Math.max(firstMs, newestMs));
   const count = Math.max(0, (newestMs - fromMs) / intervalMs + 1);
   return {

@@ -25,7 +25,7 @@ export interface EvaluationEvent {
   readonly evaluate: EvaluationRequest;
 }
 
-/** Returns whether an event is the evaluator's. All other events are API requests, which never have this form. */
+/** Returns whether an event comes from the evaluator. All other events are API requests, which never have this form. */
 export function isEvaluation(event: unknown): event is EvaluationEvent {
   return typeof event === 'object' && event !== null && 'evaluate' in event;
 }

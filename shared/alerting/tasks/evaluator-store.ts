@@ -52,10 +52,10 @@ export interface Delivery {
   readonly attempts: number;
   /** Time of the next attempt, as Unix time in ms. */
   readonly dueMs: number;
-  /** Ids of the destinations that have accepted or finally rejected the batch. */
+  /** Ids of the destinations that have accepted or permanently rejected the batch. */
   readonly taken: readonly string[];
   /**
-   * Why receivers finally rejected the batch. A dead letter also has the last failure of each receiver that neither
+   * Why receivers permanently rejected the batch. A dead letter also has the last failure of each receiver that neither
    * accepted nor rejected it.
    */
   readonly refused: readonly string[];
@@ -80,7 +80,7 @@ export interface StoredReport extends Omit<RunReport, 'began'> {
 
 /** Time after which an item of the outbox expires, in s. An hour earlier, it becomes a dead letter (next-step.ts). */
 const OUTBOX_SECONDS = 86_400;
-/** Time that a dead letter is kept, in s. */
+/** How long a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
 /** Maximum number of batches in a commit. A transaction has at most 100 items, one of which is the state. */
 const MAX_BATCHES = 99;
@@ -90,7 +90,7 @@ const MAX_BATCH = 200;
 /**
  * Returns the number of notifications that go into one batch of a commit.
  *
- * @param kinds number of kinds of batches; the last batch of each may be partly full
+ * @param kinds number of kinds of batches; the last batch of each may be partly filled
  */
 export function batchSize(notifications: number, kinds: number): number {
   return Math.max(MAX_BATCH, Math.ceil(notifications / (MAX_BATCHES - kinds + 1)));
@@ -205,7 +205,7 @@ export class EvaluatorStore {
     return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem(item));
   }
 
-  /** Schedules the next attempt of a batch that some receivers have not accepted. */
+  /** Schedules the next attempt to deliver a batch that some receivers have not accepted. */
   async putOff(item: OutboxItem): Promise<void> {
     await putItem(this.table, { ...item.stored, ...deliveryOf(item) });
   }

@@ -14,8 +14,8 @@ export interface QuietPeriod {
 }
 
 /**
- * A tenant that posts less than this share of its usual samples does not count as posting. A minute in which less than
- * this share of the usual tenants post is quiet.
+ * A tenant that posts less than this share of its usual samples does not count as posting. A minute is quiet if less
+ * than this share of the usual number of tenants post in it.
  */
 const QUIET_SHARE = 0.1;
 /** Number of consecutive quiet minutes that start a period. A single one may be jitter. */
@@ -37,8 +37,8 @@ const LEAST_TENANTS = 2;
 
 /**
  * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
- * result if it has changed. The canary is one of the tenants. So if the only host of the only other tenant
- * dies, this does not count as an outage.
+ * result if it has changed. The canary counts as one of the tenants. So if there is only one other tenant, and its only
+ * host dies, this does not count as an outage.
  *
  * Compares each tenant with its own usual rate, and then counts tenants. So if only a large tenant stops, the
  * other tenants still count as posting; and an outage is noticed even if a few posts get through.

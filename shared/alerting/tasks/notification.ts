@@ -4,7 +4,7 @@ import type { Alert } from '../rules/alert-state';
 
 /** An alert that started firing, ended, or still fires after its repeat interval. */
 export interface Notification {
-  /** Identifies the alert and the transition. A receiver may drop an id that it has seen. */
+  /** Identifies the alert and the transition. A receiver may drop a notification whose id it has already seen. */
   readonly id: Id;
   readonly state: 'firing' | 'resolved';
   /** Labels of the alert, including `alertname`; they are its identity. */
@@ -47,11 +47,11 @@ export interface NotificationBatch {
 }
 
 /**
- * A change of an alert of a monitor or check, with only the fields that this folder needs. The complete type
+ * A change to the alert of a monitor or check, with only the fields that this folder needs. The complete type
  * is `AlertEvent` in monitors/alert-event.ts.
  */
 export interface BaseEvent {
-  /** Identifies the transition. A receiver may drop an id that it has seen. */
+  /** Identifies the transition. A receiver may drop an event whose id it has already seen. */
   readonly id: Id;
   readonly alert: { readonly id: string };
   readonly status: string;
@@ -69,7 +69,7 @@ export interface EventBatch {
 
 /** A stored batch that cannot be read, for example because it has another release's format. */
 export interface UnreadableBatch {
-  /** The tenant's id: only the batch has its name. */
+  /** The tenant's id, because the tenant's name is stored only in the batch. */
   readonly tenant: Id;
   readonly tickMs: number;
   /** Why the batch cannot be read. */
@@ -96,21 +96,21 @@ export interface NotificationPolicy {
   readonly repeatsMs: readonly number[];
 }
 
-/** Settings without silences and repeated notifications. */
+/** A policy without silences and repeated notifications. */
 export const DEFAULT_POLICY: NotificationPolicy = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
-  /** The firing alerts that receivers know of after these notifications. */
+  /** The firing alerts that receivers know about after these notifications. */
   readonly told: readonly ReportedAlert[];
 }
 
 /**
- * Compares the firing alerts that receivers know of with the current alerts, and returns the notifications
+ * Compares the firing alerts that receivers know about with the current alerts, and returns the notifications
  * that receivers need. An alert that fired and ended in between is not reported. A change during a silence is
  * reported after the silence has ended, if it still holds.
  *
- * @param rule its id identifies the rule among those of all tenants
+ * @param rule its id identifies the rule across all tenants
  * @param alerts undefined when the rule was removed
  * @param ticks the tick to report, and the last one reported (undefined if none was), in ms
  */

@@ -27,9 +27,9 @@ export interface RuleGroupState {
   readonly rules: readonly StoredRule[];
 }
 
-/** A rule group's previous state, matched to its present rules. */
+/** A rule group's previous state, matched to its current rules. */
 export interface CarriedState {
-  /** State of each present rule of the rule group. */
+  /** State of each current rule of the rule group. */
   readonly rules: readonly StoredRule[];
   /** States of rules that the rule group no longer has. */
   readonly removed: readonly StoredRule[];

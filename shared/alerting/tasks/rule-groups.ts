@@ -31,7 +31,7 @@ export function ruleGroupId(namespace: string, name: string): Id {
  *
  *     pk rule-groups#tenant   sk task           json: {namespace, document}   revision
  *
- * Two concurrent requests may each exceed a limit by one rule group.
+ * Two concurrent requests may together exceed a limit by one rule group, because neither counts the other's.
  */
 export class RuleGroups {
   private readonly ruleGroups: Documents<StoredRuleGroup>;

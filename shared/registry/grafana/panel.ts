@@ -159,7 +159,7 @@ function reducedQuery(query: string, reduction: string | undefined, factor: numb
   return reduction === undefined ? scaled : `${reduction}((${innerQuery(scaled)})[$__range:])`;
 }
 
-/** Suffixes of values by Grafana's name of the unit. Values of other units have no suffix. */
+/** Suffixes of values, by Grafana's name for the unit. Values in other units have no suffix. */
 const SUFFIXES: Readonly<Record<string, string>> = {
   percent: '%',
   percentunit: '%',

@@ -3,11 +3,11 @@ import { type Fields, fieldsOf, listOf, textOf } from './lenient-json';
 
 export interface PanelQuery {
   readonly query: string;
-  /** Text in which `{{label}}` stands for a label's value. If the text is empty, labels name the series. */
+  /** Text in which `{{label}}` stands for a label's value. If the text is empty, series are named by their labels. */
   readonly legend: string;
 }
 
-/** Types of data sources, by the name with which panels refer to them: that of an input or of a variable. */
+/** Types of data sources, by the name that panels use for them: the name of an input or of a variable. */
 export type DataSources = ReadonlyMap<string, string>;
 
 /** Reads the types of data sources that a dashboard declares. */
@@ -95,7 +95,7 @@ const REFERENCE = /\{\{([^{}]*)\}\}/g;
 function nameQuery({ query, legend }: PanelQuery, at: number): string {
   const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
   // Name a query without a legend by its position. Without a name, the operator `or`, which joins the
-  // queries, would drop series whose labels are equal to those of another query.
+  // queries, would drop series that have the same labels as a series of another query.
   const shown = legend === '' ? `query ${at + 1}` : legend;
   let group = 0;
   // Double a literal `$`. Keep the `$` of a variable as it is, so that the dashboard page still recognizes

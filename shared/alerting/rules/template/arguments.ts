@@ -69,7 +69,7 @@ export function templateSamplesOf(value: TemplateValue): readonly TemplateSample
 
 const FLOAT = /^[+-]?(?:inf(?:inity)?|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;
 
-/** Converts a float, an integer, a duration (to seconds), or numeric text. */
+/** Converts a float, an integer, a duration (as seconds) or numeric text to a float. */
 export function floatOf(value: TemplateValue): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);

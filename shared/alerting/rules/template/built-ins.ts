@@ -76,7 +76,9 @@ function escapeText(text: string, escapes: Readonly<Record<string, string>>): st
   return text.replace(/[\n\r\t"'&<>=\\]/g, (c) => escapes[c] ?? c);
 }
 
-/** Returns the arguments as one string: a single string is unchanged, and anything else is formatted as by `print`. */
+/**
+ * Returns the arguments as one string: a single string is unchanged, and anything else is formatted like Go's `print`.
+ */
 function textOf(args: readonly TemplateValue[]): string {
   return args.length === 1 && typeof args[0] === 'string' ? args[0] : sprint(args);
 }

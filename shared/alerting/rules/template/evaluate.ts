@@ -23,7 +23,7 @@ const MAX_CALLS = 100;
 const MAX_OUTPUT = 64 * 1024;
 /**
  * Maximum total length of the texts that functions take and return in one expansion, in characters. A map
- * counts with its length as text. Without this limit, a few calls that each double a text or a map would use
+ * counts as its length in text form. Without this limit, a few calls that each double a text or a map would use
  * up the memory.
  */
 const MAX_TEXT = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { AnyMap, isSlice, TemplateData, TemplateSample, type TemplateValue, type
 
 /** The parts of Go's `fmt` that templates use. */
 
-/** Maximum width and precision of a verb. A larger value becomes an error in the text, as Go does above a million. */
+/** Maximum width and precision of a verb. A larger value becomes an error in the text, as in Go above a million. */
 const MAX_WIDTH = 1000;
 
 /** Decimal digits of a positive number, and the position of the decimal point relative to the first digit. */
@@ -18,7 +18,7 @@ function shortestDigits(value: number): Digits {
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 };
 }
 
-/** The exact decimal digits of a positive number. */
+/** Returns the exact decimal digits of a positive number. */
 function exactDigits(value: number): Digits {
   const bits = new BigUint64Array(Float64Array.of(value).buffer)[0]!;
   const biased = Number((bits >> 52n) & 0x7ffn);
@@ -154,7 +154,7 @@ interface Verb {
   readonly verb: string;
   readonly flags: string;
   readonly width: number;
-  /** The number after the point in the verb, as 2 in `%.2f`; -1 if the verb has no point. */
+  /** The number after the point in the verb, such as 2 in `%.2f`; -1 if the verb has no point. */
   readonly precision: number;
 }
 

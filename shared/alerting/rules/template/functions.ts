@@ -17,7 +17,7 @@ import { replaceAll, searches } from './patterns';
 import { AnyMap, TemplateError, type TemplateSample } from './values';
 
 /**
- * Functions that Prometheus adds to those of `text/template`.
+ * Functions that Prometheus provides in addition to the built-in ones of `text/template`.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/template_reference/#functions
  */
@@ -78,7 +78,7 @@ function sortedBy(label: string, samples: readonly TemplateSample[]): TemplateSa
 
 const DURATION_TEXT = /^-?(?:0|(?:\d+(?:ms|[smhdwy]))+)$/;
 
-/** Returns the seconds of a duration such as `2h10m` or `-30m`. */
+/** Converts a duration such as `2h10m` or `-30m` to seconds. */
 function secondsOf(text: string): number {
   const ms = DURATION_TEXT.test(text) ? parseDurationMs(text.replace('-', '')) : 'no duration';
   if (text.replace('-', '') === '0') return 0;

@@ -4,7 +4,9 @@ import { TemplateError } from './values';
 
 /** Maximum length of a template, in characters. */
 const MAX_LENGTH = 64 * 1024;
-/** Maximum nesting depth of parentheses and blocks. It is bounded because parser and evaluator recurse. */
+/**
+ * Maximum nesting depth of parentheses and blocks. It is bounded because the parser and the evaluator are recursive.
+ */
 const MAX_DEPTH = 100;
 
 /**

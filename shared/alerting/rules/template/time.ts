@@ -105,7 +105,7 @@ export class GoTime {
   }
 }
 
-/** Matches the parts of a layout. Alternatives that start alike are ordered by length, longest first. */
+/** Matches the parts of a layout. Of alternatives with the same beginning, the longest comes first. */
 const LAYOUT_PART =
   /2006|January|Jan|Monday|Mon|MST|-07:00|-0700|Z07:00|Z0700|[.,]0+(?!\d)|[.,]9+(?!\d)|_2|01|02|03|04|05|06|15|PM|pm|[12345]/g;
 

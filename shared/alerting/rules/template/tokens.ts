@@ -140,7 +140,7 @@ function tokenAt(
 }
 
 /**
- * Parses a number. Returns a bigint if it is written as an integer, without point or exponent; else a float.
+ * Parses a number. Returns a bigint if it is written as an integer, without a point or exponent; otherwise a float.
  */
 function numberOf(text: string, fail: (message: string) => never): bigint | number {
   const digits = text.replaceAll('_', '');

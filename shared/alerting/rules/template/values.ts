@@ -15,7 +15,7 @@ export class TemplateData {
 
 /** A map from strings to any value, as created by the function `args`. A missing key gives no value. */
 export class AnyMap {
-  /** Minimum length of the map as text, in characters. A value that is in several places counts in each of them. */
+  /** Minimum length of the map as text, in characters. A value that occurs in several places counts each time. */
   readonly textLength: number;
 
   constructor(readonly entries: ReadonlyMap<string, TemplateValue>) {
