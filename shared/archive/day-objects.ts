@@ -4,8 +4,8 @@ import type { GroupId } from '../model/placement';
 import type { ClosedDay } from './rollup-plan';
 
 /**
- * Reads archived days, from which rollups are made. Opens each object of a day once, and keeps the object open for all
- * groups of the day.
+ * Reads archived days so that rollups can be made from them. Opens each object of a day only once, and keeps it open
+ * for all groups of the day.
  */
 export class DayObjects {
   private readonly opened = new Map<

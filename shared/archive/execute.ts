@@ -28,27 +28,30 @@ export interface ArchiveDependencies {
 }
 
 export interface ArchiveLimits {
-  /** The archiver ends an object once it has this size, in bytes, and begins another with the day's next group. */
+  /** Once an object has this size, in bytes, the archiver ends it and begins another with the day's next group. */
   readonly partBytes: number;
-  /** Called before each group. If true, the archiver saves its attempt and stops; the next call continues it. */
+  /**
+   * Called before each group. If it returns true, the archiver saves its attempt and stops; the next call continues the
+   * attempt.
+   */
   readonly mustStop: () => boolean;
 }
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
- * Maximum number of warm items in one object. The writer holds their revisions in memory, which take about 100 MB for
- * this number of items.
+ * Maximum number of warm items in one object. The writer holds the revisions of all these items in memory; the
+ * revisions of this many items take about 100 MB.
  */
 const MAX_PART_ITEMS = 500_000;
 
 /**
- * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver rewrites each
- * part that lacks warm items or still has deleted samples, and commits all parts to the manifest at once. Repeating the
- * call is safe. The attempt's finished parts are listed in a table next to the manifest, so after a crash or a stop the
- * next call continues with them.
+ * Archives a day of a partition, if it is open. A day is stored as one or more parts, each of which is an object. The
+ * archiver rewrites each part that lacks warm items or still contains deleted samples, and commits all parts to the
+ * manifest at once. Repeating the call is safe. The finished parts of an attempt are listed in the manifest's table, so
+ * the next call after a crash or a stop continues with them.
  *
  * @returns false if the day is still open, because this archiver was stopped or another archiver committed first
- * @throws {FewerSamplesError} when the new objects lack samples that nobody deleted
+ * @throws {FewerSamplesError} if a new object lacks samples that nobody deleted
  */
 export async function archiveDay(
   dependencies: ArchiveDependencies,
@@ -57,7 +60,7 @@ export async function archiveDay(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
-  // Read the entry before the warm items. If a flush adds items after that, it also raises the entry's count of
+  // Read the entry before the warm items. A flush that adds items after that also raises the entry's count of
   // announcements, so the commit below leaves the day open.
   const entry = await manifest.get(ref, day);
   if (entry === undefined) return true;
@@ -67,8 +70,8 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // A resumed attempt keeps the count of announcements that it began with. Its first parts lack the samples that were
-  // flushed since then.
+  // A resumed attempt keeps the count of announcements that it began with. Its first parts lack the samples that have
+  // been flushed since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt
@@ -86,7 +89,7 @@ export async function archiveDay(
       await archiving.discard();
       return false;
     }
-    // A read that still uses the old manifest entry finds its objects gone, and begins again.
+    // A read that still uses the old manifest entry finds that its objects are gone, and starts over.
     await sweepDay(dependencies, ref, day, archived, committed);
   }
   await archiving.end();
@@ -94,11 +97,12 @@ export async function archiveDay(
 }
 
 /**
- * Removes the objects of a partition's day that the committed state does not name: objects that the commit replaced,
- * and leftovers of earlier attempts. A key contains the count of announcements of its attempt. An object whose count is
- * higher than the commit's stays, because its attempt may still be committed.
+ * Removes the objects of a partition-day that the committed state does not name: objects that the commit replaced, and
+ * leftovers of earlier attempts. An object's key contains its attempt's count of announcements. If that count is higher
+ * than the commit's, the object stays, because its attempt may still be committed.
  *
- * @param committed the entry's text as committed, so that only this commit is marked as swept, not a later one
+ * @param committed the text of the committed entry. It ensures that only this commit is marked as swept, not a later
+ *   one
  */
 async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
@@ -124,15 +128,15 @@ interface RangeInput {
   readonly object?: OpenArchive;
   /**
    * The warm items that the replaced object lists and that still exist. The new object lists them too, so that a purge
-   * recognizes them as archived.
+   * recognizes that they are archived.
    */
   readonly held?: RevisionList;
 }
 
-/** Archives a day within one call: one range of groups after another. Collects the parts to commit. */
+/** Archives a day within one call, one range of groups at a time. Collects the parts to commit. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
-  /** Whether the attempt in the table names every part that was written. */
+  /** Whether the attempt stored in the table names every part that was written. */
   private isSaved = true;
 
   constructor(
@@ -185,8 +189,8 @@ class DayArchiving {
   }
 
   /**
-   * Returns all parts, to commit. If every sample of an archived day was deleted, writes an object without
-   * samples, because a commit needs at least one part. Returns no part if the day never had any data.
+   * Returns all parts, which the caller commits. If every sample of an archived day was deleted, writes an object
+   * without samples, because a commit needs at least one part. Returns no part if the day never had any data.
    */
   async finish(): Promise<readonly ArchivedPart[]> {
     if (this.parts.length === 0 && this.begun.base !== undefined)
@@ -216,7 +220,7 @@ class DayArchiving {
   }
 
   /**
-   * Writes the groups of a range into one or more parts of limited size.
+   * Writes the groups of a range to one or more parts of limited size.
    *
    * @returns false if this archiver was stopped, or another archiver saved or committed first
    */

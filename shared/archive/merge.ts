@@ -1,7 +1,10 @@
 import { sampleCount } from '../codec';
 import { type LayoutBlock, mergeLayoutBlocks } from '../model/layout-block';
 
-/** Maximum number of samples in an archived chunk, unless blocks that overlap in time have more. */
+/**
+ * Maximum number of samples in an archived chunk. Blocks that overlap in time are merged into one chunk even if they
+ * have more.
+ */
 const MAX_CHUNK_SAMPLES = 1_000_000;
 
 /**

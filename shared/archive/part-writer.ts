@@ -13,8 +13,8 @@ import { mergeInTime } from './merge';
 import type { GroupCompaction } from './plan';
 
 /**
- * The new object would hold fewer samples than the object that it replaces, not counting deleted samples. Only a
- * defect of the archiver can cause this, so the object is not written.
+ * The new object would hold fewer samples than the object that it replaces, not counting deleted samples. Only a bug in
+ * the archiver can cause this, so the object is not written.
  */
 class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
@@ -37,7 +37,7 @@ export interface LaidOutItem {
 export class PartWriter {
   /** Revisions of the warm items that were added, by sort key. */
   private readonly revisions = new Map<string, string>();
-  /** Number of groups added, including those that have no sample left. */
+  /** Number of groups added, including groups that have no samples left. */
   private groups = 0;
   private samples = 0;
   /** Minimum number of samples that the part must have: see {@link GroupCompaction.minSamples}. */
@@ -93,8 +93,8 @@ export class PartWriter {
   /**
    * Completes the object, which lists the warm items whose samples it holds.
    *
-   * @param kept sort keys and revisions of warm items that were not added again: a copied chunk already has their
-   *   samples
+   * @param kept sort keys and revisions of warm items that were not added again, because a copied chunk already has
+   *   their samples
    * @throws {FewerSamplesError} before the object becomes visible
    */
   async finish(

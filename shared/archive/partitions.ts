@@ -19,35 +19,35 @@ export interface ArchiveCount {
   /** Number of partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Number of partition-days that keep some warm items after the purge, because the archive does not hold the items, or
-   * has not held them for long enough. 0 if the task has no purge.
+   * Number of partition-days that still have warm items after the purge, because the archive does not hold these items,
+   * or has not held them for long enough. 0 if the task does not purge.
    */
   readonly unpurged: number;
   /** Number of partition-days removed because their retention has ended. */
   readonly expired: number;
-  /** Number of archive objects removed because their retention has ended. */
+  /** Number of archive objects removed because the retention of their day has ended. */
   readonly expiredObjects: number;
   readonly failed: number;
   /** How long ago the oldest remaining day should have been archived, in ms; 0 if no day is late. */
   readonly lagMs: number;
 }
 
-/** The task of one run of the archiver. */
+/** The parameters of one run of the archiver. */
 export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
   /**
-   * The first day of a partition to check; undefined checks all days. If the archiving of a day is long overdue, the
-   * run checks all days of the partition anyway.
+   * Returns the first day of a partition to check; undefined checks all days. If the archiving of a day is long
+   * overdue, the run checks all days of the partition anyway.
    */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
-  /** How long the samples of a partition can be read, in ms. Older days are removed. */
+  /** Returns how long the samples of a partition can be read, in ms. Older days are removed. */
   readonly retentionMs: (ref: PartitionRef) => number;
   /** How long after its end a day should be archived, in ms. */
   readonly archiveAfterMs: number;
   /** Size at which the archiver ends an object and begins another, in bytes. */
   readonly partBytes: number;
-  /** Time from a day's commit to the purge of its warm items, in ms; undefined purges nothing. */
+  /** Minimum time from a day's commit to the purge of its warm items, in ms; undefined purges nothing. */
   readonly purgeAgeMs: number | undefined;
   /** Called before each partition-day. Returns whether there is time to begin it. */
   readonly hasTime: () => boolean;
@@ -64,13 +64,13 @@ export interface ArchiveTask {
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Number of partition-days in progress at the same time. Each takes at most about 200 MB of memory. */
+/** Maximum number of partition-days processed at the same time. Each takes up to about 200 MB of memory. */
 const WORKERS = 4;
-/** Number of partitions whose manifests are read at the same time. */
+/** Maximum number of partitions whose manifest entries are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /**
- * For this many ms after a day was archived, every run checks the partition's rollups. Later, a run checks
- * them only once a day, together with all days of the partition.
+ * For this many ms after a day was archived, every run checks the partition's rollups. After that, they are checked
+ * only once a day, together with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';
@@ -88,8 +88,8 @@ const NOTHING: ArchiveCount = {
 };
 
 /**
- * Archives the open days of partitions and removes expired days. Then purges warm items, if the task asks for it. A day
- * that fails does not stop the other days. Tenants take turns.
+ * Archives the open days of partitions, and removes expired days. Then purges warm items if the task says so. If a day
+ * fails, the run continues with the other days. Tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,

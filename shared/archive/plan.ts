@@ -17,8 +17,8 @@ export interface DayRange extends GroupRange {
 }
 
 /**
- * Divides the groups of a day into the ranges that an archiver processes one after another: one range for each
- * committed part, or a single range if no part is committed.
+ * Divides the groups of a day into the ranges that an archiver processes one at a time: a range for each committed
+ * part, or a single range if no part is committed.
  *
  * @param parts the day's committed parts, ordered by group
  * @param nextGroup the first group that is still to be archived; ranges before it are left out
@@ -34,18 +34,18 @@ export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): 
 }
 
 /**
- * Returns the size at which the archiver ends a new object and begins another, in bytes. A rewritten part may
- * grow to twice `partBytes`: if it were divided earlier, a little late data would leave a very small second
- * object. A part that already exceeds 1.5 times `partBytes` is divided at `partBytes`.
+ * Returns the size at which the archiver ends a new object and begins another, in bytes. A rewritten part may grow to
+ * twice `partBytes`: if it were divided earlier, a little late data would result in a very small second object. A part
+ * that already exceeds 1.5 times `partBytes` is divided at `partBytes`.
  *
- * @param part the part that is rewritten; undefined if the range was never archived
+ * @param part the part to be rewritten; undefined if the range was never archived
  */
 export function partLimit(part: Pick<ArchivedPart, 'bytes'> | undefined, partBytes: number): number {
   return part === undefined || part.bytes > 1.5 * partBytes ? partBytes : 2 * partBytes;
 }
 
 /**
- * Returns the groups with at least one warm item that the archive lacks or holds at another revision.
+ * Returns the groups that have at least one warm item that the archive lacks, or holds at another revision.
  *
  * @param warm the items in the warm table
  * @param held revisions of the items that the archived object lists, by sort key
@@ -84,17 +84,20 @@ export interface GroupCompaction {
   readonly copies: readonly ArchivedChunk[];
   /** Chunks that are decoded, stripped of deleted samples, and merged with each other and the warm items. */
   readonly merges: readonly ArchivedChunk[];
-  /** Whether the group's warm items are read and merged too. */
+  /** Whether the group's warm items must be read and merged too. */
   readonly readsWarm: boolean;
-  /** Minimum number of samples of the group in the new object: those of the old object, less deleted samples. */
+  /**
+   * Minimum number of samples that the new object must have for the group: the number in the old object, less deleted
+   * samples.
+   */
   readonly minSamples: number;
 }
 
 /**
  * Plans how to rewrite one part of an open day.
  *
- * @returns the groups of the new object, ascending; undefined if the part needs no change, because the change
- *   that opened the day concerns another part
+ * @returns the groups of the new object, ascending; undefined if the part needs no change, because only other parts of
+ *   the day have changed
  */
 export function planPart({ chunks, changed, isCut }: PartFacts): GroupCompaction[] | undefined {
   if (!isCut && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0)) return undefined;
@@ -120,8 +123,8 @@ export interface PurgeFacts {
   readonly entry: ManifestDay | undefined;
   readonly nowMs: number;
   /**
-   * Minimum time between the commit of the day and its purge, ms. It is longer than the longest query, since a query
-   * that began before the commit still reads the warm items (DESIGN.md, rule 5).
+   * Minimum time between the commit of the day and its purge, in ms. It must be longer than the longest query, since a
+   * query that began before the commit still reads the warm items (DESIGN.md, rule 5).
    */
   readonly ageMs: number;
 }
@@ -130,7 +133,7 @@ export interface PurgeFacts {
  * Decides whether a day may be purged.
  *
  * @returns the archived day, whose objects list the items that may be removed; undefined if the day is not archived, is
- *   open, or was committed too recently
+ *   still open, or was committed too recently
  */
 export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | undefined {
   const archived = entry?.archived;
@@ -139,11 +142,11 @@ export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | un
 }
 
 /**
- * Returns the warm items of a part that a purge removes: the items that the part's object holds at the same
- * revision. If other items remain, the caller must open the day, so that an archiver archives them.
+ * Returns the warm items of a part that a purge removes: the items that the part's object holds at the same revision.
+ * If other items remain, the caller must announce the day as open, so that an archiver archives them.
  *
- * @returns undefined if the object is not the one that was committed. The caller opens the day then, so that
- *   an archiver repairs it
+ * @returns undefined if the object is not the one that was committed. The caller must then announce the day as open, so
+ *   that an archiver repairs it
  */
 export function planRemoval(
   part: Pick<ArchivedPart, 'etag'>,

@@ -10,9 +10,9 @@ import type { WarmItem, WarmTier } from '../warm/warm-tier';
 import { type LaidOutItem, type PreparedGroup, withoutDeleted } from './part-writer';
 import type { ChunkFacts, GroupCompaction } from './plan';
 
-/** Number of groups, or sources, whose data is fetched at the same time. */
+/** Maximum number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** A slice of groups that are prepared together ends at SLICE_GROUPS groups, or at SLICE_BYTES bytes of warm items. */
+/** Groups are prepared in slices. A slice ends at SLICE_GROUPS groups, or at SLICE_BYTES bytes of warm items. */
 const SLICE_GROUPS = 64;
 const SLICE_BYTES = 8 * 1024 * 1024;
 
@@ -47,8 +47,8 @@ export async function* groupFreshItems(items: AsyncIterable<WarmItem>): AsyncGen
 export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
 
 /**
- * Returns a function that reads the deletions of each source once and remembers them. New deletions may arrive between
- * a plan and its execution, but both must use the same ones.
+ * Returns a function that reads the deletions of each source only once, and remembers them. New deletions may arrive
+ * between a plan and its execution, but both must use the same deletions.
  */
 export function deletionsBySource(catalogue: Catalogue, tenantId: Id): DeletionsOf {
   const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();
@@ -59,7 +59,7 @@ export function deletionsBySource(catalogue: Catalogue, tenantId: Id): Deletions
   };
 }
 
-/** Counts the samples of each chunk that deletions cover. Reads only chunks that a deletion may concern. */
+/** Counts, for each chunk, the samples that deletions cover. Reads only chunks that a deletion may affect. */
 export async function countDeleted(
   reader: ArchiveReader,
   chunks: readonly ArchivedChunk[],
@@ -93,7 +93,7 @@ export interface PrepareDependencies {
 }
 
 /**
- * Fetches the data that is needed to write groups, slice by slice. While the caller writes a slice, the next slice is
+ * Fetches the data needed to write groups, one slice at a time. While the caller writes a slice, the next slice is
  * being fetched.
  */
 export async function* prepare(

@@ -10,12 +10,12 @@ export interface PurgeCount {
 }
 
 /**
- * Removes the warm items of a partition-day that the archive holds. An item that has changed since it was archived
- * stays, and the purge opens the day again.
+ * Removes those warm items of a partition-day that the archive holds. An item that has changed since it was archived
+ * stays, and the purge announces the day as open again.
  *
  * @param ageMs see {@link PurgeFacts.ageMs}
- * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. Then the purge removes none of the warm
- *   items that this object holds
+ * @throws {CorruptArchiveError} if a chunk of an object cannot be read back. The purge then keeps all warm items that
+ *   this object holds
  */
 export async function purgeDay(
   dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,

@@ -4,8 +4,8 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
 
 /**
- * Time from the end of a day's retention to its removal, ms. By then, every read that may still use the day has ended,
- * even with clock skew.
+ * Time from the end of a day's retention to the day's removal, in ms. After this time, every read that could use the
+ * day has ended, even with clock skew.
  */
 const GRACE_MS = DAY_MS / 24;
 
@@ -24,12 +24,12 @@ export interface ExpiredCount {
 }
 
 /**
- * Removes an expired partition-day: first warm items, then objects. The manifest's entry goes last, so that the next run
- * finds and completes a removal that crashed. DynamoDB's TTL removes the items that locate the day's archived series
- * (cold/archive-directory), and the layouts of sources without later samples. The bucket keeps old versions of objects
- * for a month.
+ * Removes an expired partition-day: first warm items, then objects. Removes the manifest's entry last, so that the next
+ * run finds and completes a removal that crashed. DynamoDB's TTL removes the items that locate the day's archived
+ * series (cold/archive-directory), and the layouts of sources that have no later samples. The bucket keeps old versions
+ * of objects for a month.
  *
- * @param hasTime called while items are removed; false ends the removal, and the next run continues it
+ * @param hasTime called while items are removed. If it returns false, the removal ends, and the next run continues it
  */
 export async function expireDay(
   { warm, cold, manifest }: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest'>,

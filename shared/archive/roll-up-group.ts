@@ -10,13 +10,15 @@ import { type Day, dayStartMs, type GroupId } from '../model/placement';
 import type { DayObjects } from './day-objects';
 import type { ClosedDay, SpanPlan } from './rollup-plan';
 
-/** Maximum number of series in a group and span. A group with more is not rolled up, so reads use its samples. */
+/**
+ * Maximum number of series that a group may have in a span. A group with more is not rolled up, so reads use its
+ * samples.
+ */
 const MAX_SERIES = 4096;
 
 /**
- * Computes the rollup of one group in a span: the group's aggregates for each hour or day. For days that have
- * not changed, copies the aggregates from the old rollup. For the other days, computes the aggregates from
- * samples.
+ * Computes the rollup of one group in a span: the group's aggregates for each hour or day. Copies the aggregates of
+ * unchanged days from the old rollup. Computes the aggregates of the other days from samples.
  *
  * @param before the group in the old rollup; undefined if the old rollup lacks it
  * @param deletions all deletions of the group's source
@@ -56,7 +58,8 @@ export async function makeGroup(
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
     else if (before === undefined && state.days[day]?.[0] === entry.archived.identity)
-      // The old rollup was made from this state of the day and lacks the group, so the day has no sample of the group.
+      // The old rollup was made from this state of the day and lacks the group, so the group has no samples on this
+      // day.
       rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);
@@ -93,7 +96,7 @@ async function rollUpDay(
 }
 
 /**
- * Joins the rollups of a group's days into one. A series that has no samples on a day has no aggregates of that day.
+ * Joins the rollups of a group's days into one. A series without samples on a day has no aggregates for that day.
  *
  * @param parts ascending by day
  */

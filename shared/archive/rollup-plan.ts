@@ -10,10 +10,13 @@ export interface ClosedDay {
   readonly archived: ArchivedDay;
 }
 
-/** A span (see {@link RollupSpan}) whose rollup objects must be rewritten. */
+/** A span ({@link RollupSpan}) whose rollup objects must be rewritten. */
 export interface SpanPlan {
   readonly span: RollupSpan;
-  /** The text of the span's state in the table, which the commit compares; undefined if there is none. */
+  /**
+   * The text of the span's state in the table; undefined if there is none. The commit succeeds only if the text has not
+   * changed.
+   */
   readonly previous: string | undefined;
   /**
    * The decoded `previous`; {@link NO_STATE} if there is none. The aggregates of unchanged days are copied from the
@@ -22,8 +25,8 @@ export interface SpanPlan {
   readonly state: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their aggregates are copied from the old objects. A read uses them only once the day is closed
-   * again, if its archived state is still the one from which they were made.
+   * Open days. Their aggregates are copied from the old objects. A read uses them only once the day is closed again,
+   * and only if the day's archived state is still the one from which they were made.
    */
   readonly open: readonly Day[];
 }

@@ -24,7 +24,7 @@ export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  /** Undefined if the stage stores no rollups. Existing rollups then stay as they are. */
+  /** Undefined if the stage stores no rollups. Existing rollups then stay unchanged. */
   readonly rollups: RollupDirectory | undefined;
 }
 
@@ -51,15 +51,15 @@ export interface RollupCount {
 }
 
 /**
- * Size at which a rollup object ends, in bytes. An object can exceed this size, because the current source is completed
- * first. The bound limits memory, which holds the new object and the object that it replaces.
+ * Once a rollup object has this size, in bytes, it ends with the current source. It can therefore exceed this size. The
+ * limit exists because memory holds both the new object and the object that it replaces.
  */
 export const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
-/** Number of partitions whose days and rollups are checked at the same time. */
+/** Maximum number of partitions whose days and rollups are checked at the same time. */
 const PARTITIONS_AT_ONCE = 16;
-/** Number of groups that are aggregated at the same time. */
+/** Maximum number of groups that are aggregated at the same time. */
 const PARALLEL = 8;
-/** Number of groups that are held in memory until they are written. */
+/** Maximum number of groups held in memory until they are written. */
 const GROUPS_AT_ONCE = 4 * PARALLEL;
 
 /** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */
@@ -112,8 +112,8 @@ async function plansOf(
 
 /**
  * Writes the objects of a span, lists them in the rollup directory, then commits them. After a crash at any step, the
- * next run writes the span again. If the span is to be removed, its objects are removed before the commit: once the
- * removal is committed, no run looks at the span again.
+ * next run writes the span again. When a span is removed, its objects are removed before the commit, because no run
+ * looks at the span again once its removal is committed.
  *
  * @returns false if time was up, or another archiver committed first
  */
@@ -177,8 +177,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Another archiver has written objects with the same keys. It is unknown whose objects are stored now, so
-    // the span must be written again.
+    // Another archiver has written objects with the same keys. It is not known which archiver's objects are stored now,
+    // so the span must be written again.
     await rollups.reopen(ref, span);
     return false;
   }
@@ -206,7 +206,7 @@ async function sweepSpan(
  * Yields every group that has samples in a span, in ascending order, with its new rollup. Skips groups that
  * the span's state already excludes. `rolled` is undefined if the group cannot be rolled up.
  *
- * @param oldSources receives the key of the old object of each source, by the source's id
+ * @param oldSources receives, for each source id, the key of the old object that contains the source
  */
 async function* groupsOf(
   { cold, catalogue, rollups }: SpanDependencies,
@@ -222,7 +222,7 @@ async function* groupsOf(
   const excluded = new Set(state.excluded);
   /**
    * Calls `read`, which reads from an old object. If the object is missing or corrupt, makes the next run compute the
-   * span from samples alone.
+   * whole span from samples.
    */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {

@@ -6,8 +6,8 @@ import { type Day, dayOf, dayStartMs, type PartitionRef, partitionKeyOf } from '
 /** For this many ms after a day was due to be archived, every hourly run checks the day. */
 const RECENT_MS = 3 * DAY_MS;
 /**
- * Number of hours in a day. In one of these hours, which depends on the partition, a run checks all days of the
- * partition. That spreads the work.
+ * Number of hours in a day. For each partition, the run in one of these hours checks all days. The hour depends on the
+ * partition, which spreads the work.
  */
 const TURNS = 24;
 
@@ -24,10 +24,10 @@ export function fullScope(partitions: readonly PartitionRef[]): RunScope {
 }
 
 /**
- * Decides what a run of the hourly archiver checks. Every run checks the recent days of registered partitions.
- * Once a day, at an hour that depends on the partition, a run checks all days of the partition, registered or
- * not. The daily check finds old days that a deletion or an import opened, which is rare, and partitions whose
- * registration was lost when an operator restored the meta table.
+ * Decides which days a run of the hourly archiver checks. Every run checks the recent days of registered partitions.
+ * Once a day, at an hour that depends on the partition, a run checks all days of the partition, whether the partition
+ * is registered or not. The daily check finds old days that a deletion or an import opened, which is rare, and
+ * partitions whose registration was lost when an operator restored the meta table.
  *
  * @param partitions all partitions
  * @param registered partitions that have been written to memory, in any order
@@ -47,8 +47,8 @@ export function hourlyScope(
 }
 
 /**
- * Selects the partitions whose rollups a run should check. These are the active partitions, and those for
- * which the run checked every day, because rollups may have been switched on after the days were archived.
+ * Selects the partitions whose rollups a run should check. These are the active partitions and the partitions whose
+ * days were all checked in this run: rollups may have been switched on after those days were archived.
  *
  * @param active partitions with a day that was archived or removed recently
  */
@@ -60,8 +60,8 @@ export function partitionsToRollUp(
 }
 
 /**
- * Whether a day is open although it should have been archived more than a day ago. In that case the archiver
- * was off, and older days may be overdue too.
+ * Whether a day is still open although it should have been archived more than a day ago. If so, the archiver was
+ * probably off, and older days may be overdue too.
  */
 export function isLongOverdue(entry: ManifestDay, nowMs: number, archiveAfterMs: number): boolean {
   return isOpen(entry) && nowMs - dayStartMs(entry.day) - DAY_MS > archiveAfterMs + DAY_MS;

@@ -13,10 +13,10 @@ import { expiresAtOf, renewalPeriodOf } from './lifetimes';
 import { poolOfMembers } from './pool-table';
 import { SourceRenewal } from './source-index';
 
-/** A layout to put into the catalogue before samples are written in it. */
+/** A layout to put into the catalogue before samples with this layout are written. */
 export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes'> {
   readonly group: GroupId;
-  /** Lower bound of the timestamps of the samples about to be written, in ms. */
+  /** Lower bound on the timestamps of the samples about to be written, in ms. */
   readonly firstMs: number;
 }
 
@@ -24,7 +24,9 @@ export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes
 export interface PutLayout {
   /** Whether the layout was new to the catalogue. */
   readonly isNew: boolean;
-  /** Whether the layout's source was new. Also false if a single layout was put, which does not check the source. */
+  /**
+   * Whether the layout's source was new. Also false if a single layout was put, because that does not check the source.
+   */
   readonly isOfNewSource: boolean;
 }
 
@@ -33,7 +35,7 @@ const PARALLEL = 32;
 
 /**
  * Puts layouts, index entries, sources and pools into the catalogue. Remembers what it has written, so that it does not
- * write it again. Functions that only read use {@link Catalogue} instead: they need no memory for such a record.
+ * write anything twice. Functions that only read use {@link Catalogue} instead, and so need no memory for this record.
  */
 export class CatalogueWriter extends Catalogue {
   readonly indexWriter: IndexWriter;
@@ -54,7 +56,7 @@ export class CatalogueWriter extends Catalogue {
    * Puts a layout of a group, or renews it. Does nothing if this instance has already put the layout today
    * with a `firstMs` as low as this one.
    *
-   * @param windowMs length of the windows that the layout's samples are written in, in ms
+   * @param windowMs length, in ms, of the windows in which the layout's samples are written
    * @returns whether the layout was new to the catalogue
    */
   async put(tenantId: Id, layout: GroupLayout, windowMs: number): Promise<boolean> {
@@ -95,7 +97,7 @@ export class CatalogueWriter extends Catalogue {
 
   /**
    * Puts layouts, like {@link put}. Layouts that this instance has never written are nearly always new, so it inserts
-   * them in batches. A layout that could not be inserted, for example because it exists, is put on its own.
+   * them in batches. A layout that could not be inserted, for example because it already exists, is put separately.
    *
    * @returns an outcome for each layout
    */
@@ -120,7 +122,7 @@ export class CatalogueWriter extends Catalogue {
   /**
    * Inserts layouts in batches, and the items of their sources in the list of sources (source-index.ts).
    *
-   * @returns only the layouts that were inserted; the caller puts the existing ones one by one
+   * @returns only the layouts that were inserted; the caller puts the existing layouts one at a time
    */
   private async insert(
     tenantId: Id,
@@ -144,7 +146,7 @@ export class CatalogueWriter extends Catalogue {
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
     for (const sourceId of newSources) this.renewal.noteRenewed(sourceId);
-    // A source that was not inserted exists already, and its item may be about to expire.
+    // A source that was not inserted already exists, and its item may be about to expire.
     await mapLimited(sources, PARALLEL, (sourceId) => this.renewal.renew(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
@@ -169,21 +171,24 @@ export class CatalogueWriter extends Catalogue {
     for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, period(sourceId));
   }
 
-  /** Returns when an item that is written now expires, as Unix time in seconds: after today's samples. */
+  /**
+   * Returns the expiry time for an item that is written now: Unix time in seconds, later than that of today's samples.
+   */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }
 }
 
 /**
- * An instance's record of its last put of a layout: the day of the put, and the lower bound of the samples'
- * timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds only numbers.
+ * An instance's record of its last put of a layout: the day of the put, and the lower bound on the samples' timestamps
+ * that the catalogue has for the layout. Both are packed into one number, because a compact map (model/) holds only
+ * numbers.
  */
 type LastPut = number;
 
 /**
- * Upper bound of Unix time in seconds, which is reached in the year 2242. The packed number is the day multiplied by
- * this bound, plus the time.
+ * Upper bound on Unix time in seconds. It is reached in the year 2242. The packed number is the day multiplied by this
+ * bound, plus the time.
  */
 const MAX_SECONDS = 2 ** 33;
 
@@ -197,7 +202,7 @@ function lastPutOf(day: number, firstMs: number): LastPut {
   return day * MAX_SECONDS + Math.min(MAX_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 
-/** Whether a layout was put on `day`, with a lower bound of `firstMs` or earlier. */
+/** Whether a layout was put on `day`, with a lower bound of at most `firstMs`. */
 function isPutOn(day: number, firstMs: number, last: LastPut): boolean {
   return Math.floor(last / MAX_SECONDS) === day && (last % MAX_SECONDS) * 1000 <= firstMs;
 }

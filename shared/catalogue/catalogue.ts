@@ -14,46 +14,49 @@ import { LAYOUT_KEPT_MS } from './lifetimes';
 import { PoolTable } from './pool-table';
 import { SourceIndex } from './source-index';
 
-/** The catalogue's data of one source: every layout that the source's groups have ever had, and its deletions. */
+/**
+ * The catalogue's data about one source: every layout that the source's groups have ever had, and the source's
+ * deletions.
+ */
 export interface SourceCatalogue {
   /** Every layout of each group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
   /**
    * Every number of split bits ever used, keyed by the source's own id and its pool's id. A source is split into
-   * `2 ** bits` groups, and the number of bits may change with the number of its series. A reader therefore looks in
-   * the groups of every number of bits listed here.
+   * `2 ** bits` groups, and the number of bits may change as the source's number of series changes. A reader therefore
+   * looks in the groups of every listed number of bits.
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**
-   * Tests whether a series of `layouts` belongs to the source, because a pool's layouts also have series of other
-   * sources. Undefined if all series belong to the source.
+   * Returns whether a series of `layouts` belongs to the source; a pool's layouts also contain series of other sources.
+   * Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
   /**
-   * Lengths of the windows in which the source's samples were written, ms, ascending. Several if the setting has
-   * changed.
+   * Lengths of the windows in which the source's samples were written, in ms, ascending. There are several if the
+   * setting has changed.
    */
   readonly windowLengthsMs: readonly number[];
-  /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
+  /** Lower bound on the timestamps of the source's samples, in ms; Infinity if the source has never posted. */
   readonly firstMs: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
 /**
- * Stores the layouts of every group, and so the labels of every series, in the meta table. A writer puts a
- * layout before the first frame or chunk refers to it. It puts the layout again once a day. That renews
- * `expiresAt`, so the layout outlives the data.
+ * Stores the layouts of every group, and thus the labels of every series, in the meta table. A writer puts a layout
+ * before the first frame or chunk refers to it, and puts it again once a day. That renews `expiresAt`, so the layout
+ * outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- * The same partition key also has the source's deletions (deletion-table.ts) and its pool, if it has one. A
- * pool is a set of small sources whose samples are in shared groups (model/placement.ts). Post writes the
- * pool item before it sends the first record with the source's samples:
+ * The same partition key also holds the source's deletions (deletion-table.ts), and its pool if it has one. A pool is a
+ * set of small sources whose samples are in shared groups (model/placement.ts). Post writes the pool item before it
+ * sends the first record with the source's samples:
  *
  *     sk pool   poolId: id, the source's own id if it is in no pool   expiresAt: seconds
  *
- * A read of many sources does not use these items. The index of series (index-table.ts) tells the reader
- * where the samples are, and the list of changes (change-list.ts) tells which sources have deletions.
+ * A read of many sources does not use these items. The index of series (index-table.ts) shows where the samples are,
+ * and the list of changes (change-list.ts) shows which sources have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;
@@ -94,7 +97,7 @@ export class Catalogue {
     return item?.layout?.B;
   }
 
-  /** Reads the catalogue's data of a source and its pool; empty if the source has never posted. */
+  /** Reads the catalogue's data about a source and its pool; empty if the source has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
     // A pool item with the source's own id means that the source is in no pool.
@@ -111,14 +114,15 @@ export class Catalogue {
   }
 
   /**
-   * Returns those of the sources that have ever posted. Takes far fewer requests than {@link source} for
-   * each.
+   * Returns the sources that have ever posted. Takes far fewer requests than calling {@link source} for each source.
    */
   async findExisting(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
     return new Set((await this.pools.find(tenantId, sourceIds)).keys());
   }
 
-  /** Reads the items under the partition key of one source or pool, but not those of a source's pool. */
+  /**
+   * Reads the items under the partition key of one source or pool. For a source, does not read the items of its pool.
+   */
   private async entry(
     tenantId: Id,
     sourceId: Id,
@@ -159,10 +163,10 @@ export class Catalogue {
 
   /**
    * Reads the layouts of a source, each with the days on which it may have samples: from the day of its first sample to
-   * the day after an ingester last put it. The extra day is needed because samples may be sent a day ahead. Used to
-   * rebuild the index of series.
+   * the day after an ingester last put the layout. The extra day is needed because samples may be sent a day ahead.
+   * Used to rebuild the index of series.
    *
-   * @returns the layouts by the length of the windows that their samples were written in, in ms
+   * @returns the layouts, keyed by the length, in ms, of the windows in which their samples were written
    */
   async layoutsByDays(tenantId: Id, sourceId: Id): Promise<ReadonlyMap<number, readonly LayoutOfDays[]>> {
     const layouts = new Map<number, LayoutOfDays[]>();

@@ -4,15 +4,15 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table, updateItem } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
-/** The content of a tenant's list of changes. With it, a reader rereads only data that has changed. */
+/** The contents of a tenant's list of changes, with which a reader rereads only data that has changed. */
 export interface Changes {
   /**
-   * For each source with deletions, the number of times that a deletion was put. A reader whose copy has the same
-   * number need not reread the source's deletions.
+   * For each source with deletions, how many times a deletion was put. A reader whose copy has the same number need not
+   * reread the source's deletions.
    */
   readonly deletions: ReadonlyMap<Id, number>;
   /**
-   * Change token of the index of series. It differs after every change, and is compared only for equality.
+   * The change token of the index of series. It is different after every change, and is compared only for equality.
    * Undefined if the last change was more than two days ago.
    */
   readonly index: string | undefined;
@@ -27,7 +27,7 @@ export interface Changes {
  *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
  *                         sk index    version: number   expiresAt: seconds
  *
- * `puts` is the number of deletions that were put for the source.
+ * `puts` is the number of times that a deletion was put for the source.
  *
  * Record a change after making it, so that a reader who sees the record also sees the change.
  */
@@ -55,8 +55,8 @@ export class ChangeList {
     let index: string | undefined;
     const { sk: indexSort } = metaKeys.indexChange(tenantId);
     const items = await queryItems(this.table, { pk: metaKeys.changes(tenantId) });
-    // The token includes the item's time of expiry. The count alone is not enough, since it restarts at 1 after
-    // the item has expired.
+    // The token includes the item's expiry time. The count alone is not enough, since it restarts at 1 after the item
+    // has expired.
     for (const { sk, version, puts, expiresAt } of items)
       if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;
       else if (puts?.N !== undefined) deletions.set(sk!.S!, Number(puts.N));

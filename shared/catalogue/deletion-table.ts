@@ -13,8 +13,8 @@ import { expiresAtOf } from './lifetimes';
  *
  *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   versionOrder: hex, see below   isOpened   expiresAt: seconds
  *
- * `version` is the deletion's version as other formats encode it. `versionOrder` has the same bytes in another order,
- * so that its text sorts as versions do: a condition of a write can then compare two versions. `isOpened` exists once
+ * `version` is the deletion's version, encoded as in other formats. `versionOrder` has the same bytes in another order,
+ * so that its text sorts as versions do, and the condition of a write can compare two versions. `isOpened` exists once
  * the ingester has announced the days of the deletion as open, for the archiver.
  */
 export class DeletionTable {
@@ -27,11 +27,10 @@ export class DeletionTable {
 
   /**
    * Puts a deletion. It replaces a deletion with the same selector, range and partition that has a lower version, so a
-   * source never has two of them. The item is kept for as long as any sample that it deletes could be read, so that no
-   * replay, however long, brings deleted samples back.
+   * source never has two such deletions. The item is kept for as long as any sample that it deletes could be read, so
+   * that even a very long replay does not bring deleted samples back.
    *
-   * @param ref the partition that the deletion's record came through; versions are comparable only within one
-   *   partition
+   * @param ref the partition of the deletion's record; versions are comparable only within one partition
    * @returns whether the caller still has to open the deletion's days and call {@link markOpened}; false if an
    *   earlier delivery of the record has done so
    */
@@ -53,13 +52,13 @@ export class DeletionTable {
       ConditionExpression: 'attribute_not_exists(version) OR versionOrder < :versionOrder',
       ExpressionAttributeValues: { ':versionOrder': { S: versionOrder } },
     });
-    // Record the change even if an earlier delivery put the deletion: that delivery may have failed before this
-    // step.
+    // Record the change even if the deletion was put by an earlier delivery of the record: that delivery may have
+    // failed before this step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;
     const item = await getItem(this.table, Key);
-    // If the item has another version, a later deletion has replaced this one. The later deletion's delivery
-    // opens the days.
+    // If the item has another version, a later deletion has replaced this one. The delivery of the later deletion's
+    // record opens the days.
     return item?.version?.S === version && item.isOpened === undefined;
   }
 
@@ -105,8 +104,8 @@ function versionTexts({ version }: VersionedDeletion): { version: string; versio
 }
 
 /**
- * Decodes a deletion's item. Limits the end of the range to the time for which writers knew the source's
- * partition when the deletion arrived: see {@link withinKnownEpochs}.
+ * Decodes a deletion's item. Limits the end of the range to the time up to which writers knew the source's partition
+ * when the deletion arrived: see {@link withinKnownEpochs}.
  */
 export function deletionOf(item: Item): VersionedDeletion {
   return withinKnownEpochs({

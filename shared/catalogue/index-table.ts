@@ -17,29 +17,29 @@ import type { ChangeList } from './change-list';
  */
 export type Period = string;
 
-/** An entry of the index of series. It states that a layout of a group has samples in the entry's period. */
+/** An entry of the index of series. It says that a layout of a group has samples in a certain period. */
 export interface IndexedLayout {
   readonly group: GroupId;
   readonly layoutId: Id;
-  /** Labels that all series of the layout have, with the same values. */
+  /** Labels that all series of the layout share, with their common values. */
   readonly common: Labels;
   /** Id of the layout's shape: the layout without the common labels (model/shape.ts). */
   readonly shapeId: Id;
-  /** Length of the windows that the samples were written in, in ms. */
+  /** Length of the windows in which the samples were written, in ms. */
   readonly windowMs: number;
 }
 
 /**
- * The index of series by time. It tells which layouts have samples in a day or month, so a read of many
- * sources does not have to read the catalogue of each. An entry has the labels that all series of the layout
- * share, and the id of its shape: the layout without these labels. Hosts with the same agent have layouts of
- * one shape, so a reader fetches one layout for each shape, not one for each host.
+ * The index of series by time. It shows which layouts have samples in a day or month, so that a read of many sources
+ * does not have to read the catalogue of each source. An entry contains the labels that all series of the layout share,
+ * and the id of its shape: the layout without these labels. Hosts with the same agent have layouts of the same shape,
+ * so a reader fetches one layout for each shape, not one for each host.
  *
  *     pk index#tenant#period#bucket   sk group#layout#window   common: JSON of pairs   shape: id   expiresAt: seconds
  *
- * Entries never change. The ingester inserts them before their samples are in memory, and then records the
- * change in the list of changes. An instance inserts each entry once. `ops rebuild-index` rebuilds the whole
- * index from the catalogue's layouts.
+ * Entries never change. The ingester inserts entries before their samples are in memory, and then records the change in
+ * the list of changes. An instance inserts each entry once. `ops rebuild-index` rebuilds the whole index from the
+ * catalogue's layouts.
  */
 export class IndexTable {
   constructor(private readonly table: Table) {}
@@ -48,7 +48,7 @@ export class IndexTable {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
       const entries: IndexedLayout[] = [];
-      // Parse items as they arrive: unparsed, they would take more memory than the entries.
+      // Parse items as they arrive: the unparsed items would take more memory than the entries.
       for await (const { sk, common, shape } of queryAll(this.table, {
         pk: metaKeys.index(tenantId, period, bucket),
       }))
@@ -69,7 +69,7 @@ export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'byte
   readonly days: readonly Day[];
 }
 
-/** How long an entry is kept after the retention of its period has ended, ms: a margin for late archiving. */
+/** How long an entry is kept after the retention of its period has ended, in ms: a margin for late archiving. */
 const KEPT_MS = 30 * DAY_MS;
 
 /** Inserts entries into the index of series. */
@@ -85,7 +85,7 @@ export class IndexWriter {
   /**
    * Inserts the entries of layouts that this instance has not inserted yet.
    *
-   * @param windowMs length of the windows that the layouts' samples are written in, in ms
+   * @param windowMs length, in ms, of the windows in which the layouts' samples are written
    */
   async put(tenantId: Id, layouts: readonly LayoutOfDays[], windowMs: number): Promise<void> {
     const items: { readonly key: string; readonly item: Item }[] = [];
@@ -114,7 +114,7 @@ export class IndexWriter {
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // Leave entries that exist as they are. Put each entry that DynamoDB refused on its own; if such a put fails, the
+    // Leave existing entries unchanged. Put each entry that DynamoDB refused separately; if such a put fails, the
     // caller gets the error.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused) await putItem(this.table, item);
@@ -145,7 +145,7 @@ export function periodStartMs(period: Period): number {
   return Date.UTC(year!, month! - 1, 1);
 }
 
-/** Returns the time at which a period ends and the next begins, as Unix time in ms. */
+/** Returns the time at which a period ends and the next one begins, as Unix time in ms. */
 export function periodEndMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period) + DAY_MS;
   const [year, month] = period.split('-').map(Number);

@@ -1,11 +1,11 @@
 import type { CompiledMatcher, Spend } from '../model/matcher';
 
-/** Estimated memory of an interned text, without its characters, in bytes. */
+/** Estimated memory of an interned text, in bytes, not counting its characters. */
 const BYTES_OF_TEXT = 80;
 
 /**
- * Gives every distinct label value a number, so that lists of values are arrays of numbers. The number of
- * the empty text is 0, which also stands for a label that a series lacks.
+ * Assigns a number to every distinct label value, so that lists of values can be arrays of numbers. The number of the
+ * empty text is 0, which also stands for a label that a series lacks.
  */
 export class Texts {
   private readonly numbers = new Map<string, number>([['', 0]]);
@@ -33,7 +33,7 @@ export class Texts {
   }
 }
 
-/** Tests label values by a matcher. Caches the result for each text, so the matcher tests each text only once. */
+/** Tests label values with a matcher. Caches the result for each text, so the matcher tests each text only once. */
 export class TextTest {
   readonly label: string;
   readonly acceptsEmpty: boolean;
@@ -58,9 +58,9 @@ export class TextTest {
   }
 
   /**
-   * Returns the columns of a layout whose series' values pass the test.
+   * Returns the columns of a layout whose values pass the test.
    *
-   * @param values the text number of each column's value
+   * @param values the text number of the label's value in each column
    * @param columns the columns to test; undefined tests all
    */
   columnsOf(values: Uint32Array, columns: readonly number[] | undefined): number[] {

@@ -9,8 +9,8 @@ import { bucketOfSource } from '../platform/keys';
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * Length of a renewal period, ms. Items that locate a source's samples are renewed once in each period. The
- * day on which a period begins differs from source to source, which spreads the writes over the days.
+ * Length of a renewal period, in ms. Items that locate a source's samples are renewed once in each period. The day on
+ * which a period begins differs from source to source, which spreads the writes over the days.
  */
 export const RENEWAL_MS = 16 * DAY_MS;
 
@@ -20,9 +20,9 @@ export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
 }
 
 /**
- * Returns the expiry time of an item that readers need for as long as they can read samples with the timestamp `ms`.
+ * Returns the expiry time for an item that readers need for as long as samples with the timestamp `ms` can be read.
  *
- * @param ms timestamp of the latest such samples, in ms
+ * @param ms timestamp of the latest samples for which the item is needed, in ms
  * @returns Unix time in seconds, the unit that DynamoDB's TTL requires
  */
 export function expiresAtOf(ms: number, retentionMs: number): number {

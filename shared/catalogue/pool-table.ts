@@ -27,7 +27,7 @@ export class PoolTable {
   /**
    * Finds the pools of sources.
    *
-   * @returns the pool by source id; sources that have never posted are missing
+   * @returns the pools by source id; sources that have never posted are missing
    */
   async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, Id>> {
     const pools = new Map<Id, Id>();
@@ -68,14 +68,14 @@ export class PoolTable {
   }
 
   /**
-   * Ensures that pool items outlive all samples that are posted before the next call, a renewal period later. Renews
+   * Ensures that pool items outlive all samples that are posted before the next call, one renewal period later. Renews
    * items that would expire earlier. Writes items that are missing, for example after the table was restored.
    *
-   * @param pools the pool of each source, as records in the stream name it
+   * @param pools the pool of each source, as named by records in the stream
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
-    // The caller checks the item again only in the next renewal period, so it must outlive this period's samples.
+    // The caller checks an item again only in the next renewal period, so the item must outlive this period's samples.
     const leastSeconds = expiresAtOf(this.now() + RENEWAL_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))
@@ -88,7 +88,7 @@ export class PoolTable {
   /**
    * Renews a pool item, or writes it if it is missing.
    *
-   * @returns the pool that is stored, which may differ from `pool`
+   * @returns the stored pool, which may differ from `pool`
    */
   private async renew(tenantId: Id, sourceId: Id, pool: Id): Promise<Id> {
     const { Attributes } = await updateItem(this.table, {
@@ -117,7 +117,7 @@ export function poolOfMembers(
   layout: Pick<PackedLayout, 'packed' | 'bytes'>,
 ): Map<Id, Id> {
   const bytes = bytesOfPacked(layout);
-  // All series of a source's layout share the labels that name the source. Those of a pool's layout do not.
+  // All series of a source's layout share the labels that name the source. The series of a pool's layout do not.
   if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
   const sources = new Map(
     decodeLayout(bytes).series.map((labels) => {

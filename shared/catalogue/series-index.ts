@@ -6,10 +6,10 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * A reader's copy of the index of series, in memory, as lists of label values. A label that all series of a layout
- * share has one value for each layout. Any other label has one value for each series of the shape, for all layouts of
- * this shape together. Values are stored as text numbers ({@link Texts}). So a selection applies each matcher once to
- * each distinct text, and then only scans arrays of numbers.
+ * A reader's copy of the index of series, in memory, as lists of label values. If all series of a layout share a label,
+ * one value is stored for each layout. For any other label, one value is stored for each series of the shape, and all
+ * layouts of the shape use the same values. Values are stored as text numbers ({@link Texts}), so a selection applies
+ * each matcher only once to each distinct text, and then only scans arrays of numbers.
  */
 export class SeriesIndex {
   private readonly texts = new Texts();
@@ -27,7 +27,7 @@ export class SeriesIndex {
     return this.seriesBytes + this.texts.bytes + BYTES_OF_LAYOUT * this.layouts.size;
   }
 
-  /** Returns a layout's number; undefined if the layout was not added. */
+  /** Returns a layout's number; undefined if the layout has not been added. */
   numberOf(layout: LayoutKey): number | undefined {
     return this.layouts.get(keyOf(layout));
   }
@@ -43,7 +43,7 @@ export class SeriesIndex {
   }
 
   /**
-   * Adds a layout, unless the index has it. First call {@link addShape} with the layout's shape.
+   * Adds a layout, unless the index already has it. First call {@link addShape} with the layout's shape.
    *
    * @returns the layout's number
    */
@@ -60,9 +60,9 @@ export class SeriesIndex {
    * Selects the layouts with series that satisfy all matchers.
    *
    * @param live for each layout number, 1 if the selection should include the layout, else 0
-   * @param joined labels that hosts have in the registry; matchers may name them
-   * @param spend called before each test of a text, with the maximum number of its steps; may throw to stop
-   *   the selection
+   * @param joined labels that the registry adds to the series of hosts; matchers may name these labels
+   * @param spend called before a text is tested, with the maximum number of steps that the test can take; may throw to
+   *   stop the selection
    */
   *select(
     matchers: readonly CompiledMatcher[],

@@ -9,17 +9,17 @@ import { queryAll, type Table } from '../platform/table';
 import { LAYOUT_KEPT_MS } from './lifetimes';
 import type { SourceIndex } from './source-index';
 
-/** Numbers of a tenant's series, counted from the catalogue. */
+/** Counts of a tenant's series, taken from the catalogue. */
 export interface SeriesTally {
   /** Number of series whose layout was put in the last 25 hours, which means that they have recent samples. */
   readonly active: number;
-  /** Number of series that the catalogue still has, which means that they may have stored samples. */
+  /** Number of series that are still in the catalogue, which means that they may have stored samples. */
   readonly stored: number;
   readonly topNames: readonly TopEntry[];
   readonly topSources: readonly TopEntry[];
 }
 
-/** One of the metric names, or of the sources, with the most active series. */
+/** One of the metric names or sources that have the most active series. */
 export interface TopEntry {
   /** A metric name, or a source such as `host=web1`. */
   readonly name: string;
@@ -27,24 +27,24 @@ export interface TopEntry {
 }
 
 /**
- * A layout is in use if it was put within this time, ms. Ingesters put a layout in use once every UTC day. The
- * additional hour allows for rows that wait in the stream.
+ * A layout is in use if it was put within the last 25 hours; this is that time, in ms. Ingesters put a layout that is
+ * in use once every UTC day. The additional hour allows for rows that wait in the stream.
  */
 const ACTIVE_MS = DAY_MS + 3_600_000;
-/** Maximum number of names, and of sources, in the result. */
+/** Maximum length of each list in the result. */
 const TOP = 20;
 /**
- * Maximum number of names, or of sources, that are counted at the same time. When there are more, the tally forgets
- * those of which it has counted only one series, to bound memory.
+ * Maximum number of names, or of sources, that are counted at the same time. To limit memory, when there are more, the
+ * tally forgets those for which it has counted only one series.
  */
 const MAX_COUNTED = 200_000;
 
-/** Number of sources whose layouts are read at the same time. */
+/** Maximum number of sources whose layouts are read at the same time. */
 const PARALLEL = 16;
 
 /**
- * Counts a tenant's series exactly. Reads the layouts of each of its sources, about 2 KB for a host of 100 series.
- * Does not scan the meta table: most of it is the archive's directory, which has an item for each source and day.
+ * Counts a tenant's series exactly. Reads the layouts of each source, about 2 KB for a host with 100 series. Does not
+ * scan the meta table, because most of the table is the archive's directory, which has an item for each source and day.
  */
 export async function tallySeries(
   meta: Table,
@@ -70,7 +70,7 @@ export async function tallySeries(
   return { ...tally, topNames: topOf(names), topSources: topOf(topSources) };
 }
 
-/** Reads the series of a source or pool, keyed by labels, since several layouts may have the same series. */
+/** Reads the series of a source or pool, keyed by labels, since several layouts may contain the same series. */
 async function seriesOf(
   meta: Table,
   tenantId: Id,

@@ -8,8 +8,8 @@ import type { IndexedLayout } from './index-table';
 import { TextNumbers, type Texts, type TextTest } from './label-texts';
 
 /**
- * Labels that are not stored with a series, but added when the series is read. The registry has them for the host
- * that the series' label `host` names. A stored label of the same name takes precedence.
+ * Labels that are not stored with a series, but added when the series is read. They come from the registry, which has
+ * them for the host that the series' label `host` names. A stored label with the same name takes precedence.
  */
 export interface JoinedLabels {
   /** Names of all labels that may be added to any series. */
@@ -21,7 +21,7 @@ export interface JoinedLabels {
 export const NOTHING_JOINED: JoinedLabels = { names: [], of: () => undefined };
 
 const HOST = 'host';
-/** Labels that name a series' source, if it has any of them: see {@link sourceOf.labels}. */
+/** Labels that name a series' source, if the series has any of them: see {@link sourceOf.labels}. */
 const SOURCE_LABELS = [HOST, 'instance', 'job'];
 
 /** Tests all series of a layout at once. @param at the layout's index in {@link ShapeColumns.groups} */
@@ -36,9 +36,9 @@ type SeriesTest = (at: number, column: number) => boolean;
  */
 export class ShapeColumns {
   private readonly seriesCount: number;
-  /** For each label that differs between the series of a layout: its value in each series. */
+  /** For each label whose values differ between the series of a layout, the label's value in each series. */
   private readonly own = new Map<string, Uint32Array>();
-  /** For each label that all series of a layout share: its value in each layout. */
+  /** For each label that all series of a layout share, the label's value in each layout. */
   private readonly common = new Map<string, TextNumbers>();
   /** The number of each layout in the whole {@link SeriesIndex}. */
   readonly numbers: number[] = [];
@@ -113,7 +113,8 @@ export class ShapeColumns {
           (columns, { test, values }) => test.columnsOf(values, columns),
           undefined,
         ) ?? this.allColumns();
-      // Most shapes lack the selected metric. Then the first layout decides, and the others are not tested.
+      // Most shapes lack the selected metric. In that case, testing the first layout is enough, and the others are not
+      // tested.
       if (found.length === 0) return;
       const columns =
         seriesTests.length === 0
@@ -134,7 +135,7 @@ export class ShapeColumns {
 
   /**
    * Returns a test for a label that the registry may add to series. The test uses the stored value if the series has
-   * one, else the value that the registry has for the series' host.
+   * one, else the registry's value for the series' host.
    */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): SeriesTest {
     const { label } = test;
@@ -153,7 +154,7 @@ export class ShapeColumns {
     return this.own.get(label)?.[column] ?? this.common.get(label)?.at(at) ?? 0;
   }
 
-  /** Whether all series of a layout certainly belong to one source. */
+  /** Whether all series of a layout are certain to belong to one source. */
   isOneSource(at: number): boolean {
     if (this.hasSources) return false;
     if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
@@ -173,7 +174,7 @@ export class ShapeColumns {
 
 /** Distinct values of one label, collected from many matches. */
 interface FoundValues {
-  /** For the number of each text, 1 if a matching series stores this text as the label's value, else 0. */
+  /** For each text number, 1 if the text is the label's stored value in a matching series, else 0. */
   readonly numbers: Uint8Array;
   /** Values of labels that the registry adds. */
   readonly joined: Set<string>;
@@ -184,10 +185,10 @@ interface FoundValues {
   readonly lastAdded: Map<ShapeColumns, readonly number[]>;
 }
 
-/** Numbers of series, by label name and then by value. */
+/** Series counts, by label name and then by value. */
 export type PairCounts = Map<string, Map<string, number>>;
 
-/** The series of one layout that a selection matched. */
+/** The series of one layout that match a selection. */
 export class LayoutMatch {
   private ownPick: LayoutPick | undefined;
 
@@ -197,7 +198,7 @@ export class LayoutMatch {
     private readonly columns: readonly number[],
     private readonly joined: JoinedLabels,
     private readonly texts: Texts,
-    /** The whole layout, if this match is a part of a pool's layout. All parts share the object. */
+    /** The whole layout, if this match is a part of a pool's layout. All parts share the same object. */
     private readonly pooled?: Layout,
   ) {}
 
@@ -209,7 +210,7 @@ export class LayoutMatch {
     return this.shape.layoutIds[this.at]!;
   }
 
-  /** Length of the windows that the layout's samples were written in, in ms. */
+  /** Length of the windows in which the layout's samples were written, in ms. */
   get windowMs(): number {
     return this.shape.windowsMs[this.at]!;
   }
@@ -263,7 +264,7 @@ export class LayoutMatch {
     );
   }
 
-  /** Divides the match into one match for each source. Returns this match if all series have one source. */
+  /** Divides the match into one match for each source. Returns this match if all series belong to one source. */
   bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
     const sourceAt = (column: number) => sourceOf.labels(this.labelsOf(column));
     if (this.shape.isOneSource(this.at)) return [[sourceAt(this.columns[0]!), this]];
@@ -281,7 +282,7 @@ export class LayoutMatch {
     ]);
   }
 
-  /** Yields the stored labels of each matching series, without those that the registry adds. */
+  /** Yields the stored labels of each matching series, without the labels that the registry adds. */
   *series(): Generator<Labels> {
     for (const column of this.columns) yield this.labelsOf(column);
   }
@@ -295,7 +296,7 @@ export class LayoutMatch {
     return labels;
   }
 
-  /** Adds the names of all labels of the matching series to `names`, with those that the registry adds. */
+  /** Adds the names of all labels of the matching series to `names`, including labels that the registry adds. */
   addNames(names: Set<string>): void {
     for (const name of this.shape.names) {
       if (names.has(name)) continue;
@@ -305,7 +306,7 @@ export class LayoutMatch {
     for (const [name] of this.joinedColumns().flatMap((column) => this.joinedLabels(column))) names.add(name);
   }
 
-  /** Adds the values of a label in the matching series to `found`, with those that the registry adds. */
+  /** Adds the values of a label in the matching series to `found`, including values that the registry adds. */
   addValues(label: string, found: FoundValues): void {
     const own = this.shape.ownValues(label);
     if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
@@ -322,9 +323,9 @@ export class LayoutMatch {
   }
 
   /**
-   * Adds the matching series to the counts of their stored labels and values.
+   * Adds the matching series to the counts for their stored pairs of label and value.
    *
-   * @param isCounted tells from a series' labels whether to count it; if undefined, all series count
+   * @param isCounted returns, given a series' labels, whether to count the series; if undefined, all series are counted
    */
   addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
     const counted =
@@ -348,12 +349,14 @@ export class LayoutMatch {
     }
   }
 
-  /** Returns columns that together have every value of a label. If all series share one value, returns the first. */
+  /**
+   * Returns columns that together have every value of a label. If all series share one value, returns only the first.
+   */
   private columnsOf(label: string): readonly number[] {
     return this.shape.isCommon(label) ? this.columns.slice(0, 1) : this.columns;
   }
 
-  /** Returns columns that together have all values that the registry adds to the matching series. */
+  /** Returns columns that together have all labels that the registry adds to the matching series. */
   private joinedColumns(): readonly number[] {
     return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.columnsOf(HOST) : this.columns;
   }

@@ -6,8 +6,8 @@ import { expiresAtOf, RENEWAL_MS, renewalPeriodOf } from './lifetimes';
 
 /**
  * Lists a tenant's sources and pools, so that operators and rebuilds can go through all of them. A source in a pool has
- * no item of its own; the pool has one. Because an insertion succeeds only if the item does not exist, a successful
- * insertion also tells the writer that the source is new. An instance renews an item when it first puts a layout of the
+ * no item of its own; its pool has one. An insertion succeeds only if the item does not exist yet, so a successful
+ * insertion also shows the writer that the source is new. An instance renews an item when it first puts a layout of the
  * source, and then every 16 days. Each renewal costs one write unit.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
@@ -16,10 +16,10 @@ export class SourceIndex {
   constructor(private readonly table: Table) {}
 
   /**
-   * Lists the ids of a tenant's sources and pools, ordered by bucket and then by id. Every call has the same
-   * order, so a list that was interrupted can be continued.
+   * Lists the ids of a tenant's sources and pools, ordered by bucket and then by id. The order is always the same, so a
+   * listing that was interrupted can be continued.
    *
-   * @param after begins the list after this id; undefined begins at the start
+   * @param after begins the list after this id; undefined begins with the first id
    */
   async *list(tenantId: Id, after?: Id): AsyncGenerator<Id> {
     for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {
@@ -34,7 +34,7 @@ export class SourceIndex {
   }
 }
 
-/** Renews the items of sources and pools in the list of a tenant's sources. */
+/** Renews the items of sources and pools in a tenant's list of sources. */
 export class SourceRenewal {
   /** @param written remembers the renewal period in which this instance last renewed each source */
   constructor(

@@ -12,7 +12,8 @@ export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
 /**
  * Lists the names of the metrics that a source has posted, sorted.
  *
- * @param source the source's labels. If given, a series is listed only if its labels are these and `__name__`
+ * @param source the source's labels. If given, a metric is listed only if its series has no labels other than these and
+ *   `__name__`
  */
 export function metricNames(known: SourceCatalogue, source?: Labels): string[] {
   const names = seriesOf(known)

@@ -1,7 +1,7 @@
 /**
  * Bins: disjoint ranges of integers that together cover all integers of a sequence. An integer is written as the symbol
- * of its bin, followed by its offset in the bin. Bins are narrow where values are dense and wide where they are sparse.
- * A frequent value has its own bin, and needs no offset.
+ * of its bin, followed by its offset in the bin. Bins are narrow where integers are dense, and wide where they are
+ * sparse. A frequent integer has its own bin, and needs no offset.
  *
  * As in pcodec (M. Loncaric, https://arxiv.org/abs/2502.06112), bins are chosen by dynamic programming, and their
  * symbols are coded with tANS (ans.ts).
@@ -9,8 +9,8 @@
 import { bitLength } from './bits';
 
 /**
- * Maximum `resolution`. The resolution is the number of groups of about equal size into which values are put before
- * bins are chosen. A bin is one such group, or several neighbouring groups.
+ * Maximum `resolution`. The resolution is the number of groups, of about equal size, into which values are divided
+ * before bins are chosen. A bin consists of one or more neighbouring groups.
  */
 export const MAX_RESOLUTION = 64;
 /**
@@ -24,7 +24,7 @@ export interface Bins {
   count: number;
   /** The smallest value of each bin. */
   readonly lower: Float64Array;
-  /** Number of bits of an offset in each bin, 0 to 53. */
+  /** Number of bits that an offset takes in each bin, 0 to 53. */
   readonly offsetBits: Uint8Array;
   readonly population: Uint32Array;
   /** Estimated size of all values and of the bins themselves, in bits. {@link chooseBins} minimizes it. */
@@ -52,12 +52,12 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses the bins that encode the ascending integers `sorted[0, count)` in the fewest bits, according to an
- * estimate. It first puts neighbouring integers into about `resolution` groups. An integer that is frequent
- * enough to fill a group gets its own. Then it finds the best way to join neighbouring groups into bins.
+ * Chooses the bins that encode the ascending integers `sorted[0, count)` in the fewest bits, according to an estimate.
+ * First divides the integers into about `resolution` groups of neighbours. An integer that is frequent enough to fill a
+ * group gets its own group. Then finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
- * @param scale how many values each given value represents, if the given values are a sample; otherwise 1
+ * @param scale if the given values are a sample, how many values each of them represents; otherwise 1
  */
 export function chooseBins(
   sorted: Float64Array,
@@ -69,7 +69,7 @@ export function chooseBins(
   const groupCount = makeGroups(sorted, count, resolution);
   const logTotal = Math.log2(count);
   const perBin = 1 / scale;
-  // Bits that a bin itself needs, for its bounds and weight.
+  // The number of bits that a bin's own entry takes, for its bounds and weight.
   const binBits = (BIN_BITS + logTotal / 2) * perBin;
   bestCost[0] = 0;
   for (let end = 1; end <= groupCount; end++) {
@@ -83,8 +83,8 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // Stop: this bin alone already needs more bits than the best choice so far, and with more groups it would need
-      // even more.
+      // Stop: this bin alone already takes more bits than the best choice so far, and it would take even more with more
+      // groups.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {
@@ -112,8 +112,8 @@ export function chooseBins(
 const BIN_BITS = 11;
 
 /**
- * Divides sorted values into groups of neighbours, from which {@link chooseBins} makes bins. Fills the arrays of
- * groups, and returns the number of groups.
+ * Divides sorted values into groups of neighbours, from which {@link chooseBins} makes bins. Fills the `group` arrays,
+ * and returns the number of groups.
  */
 function makeGroups(sorted: Float64Array, count: number, resolution: number): number {
   const fill = Math.max(1, Math.ceil(count / resolution));

@@ -4,11 +4,11 @@
  */
 import { CorruptChunkError } from './model';
 
-/** A growing stream of bits. An instance is meant to be reused, which saves allocations. */
+/** A growing stream of bits. Reuse an instance to save allocations. */
 export class BitWriter {
   /**
    * The buffer. It is at least 16 bytes longer than the written part, so that loops can write small values without
-   * checks.
+   * checking the length.
    */
   bytes = new Uint8Array(1 << 12);
   /** Number of whole bytes written. */
@@ -84,8 +84,8 @@ export class BitWriter {
   }
 
   /**
-   * Writes an integer between -2^53 and 2^53: its magnitude like {@link writeUnsigned}, then a bit for its
-   * sign, unless it is 0.
+   * Writes an integer between -2^53 and 2^53: its magnitude as in {@link writeUnsigned}, then one bit for its sign
+   * unless it is 0.
    */
   writeSigned(value: number): void {
     this.writeUnsigned(Math.abs(value));
@@ -119,7 +119,7 @@ export class BitWriter {
   }
 }
 
-/** Reads the bits of `bytes` from a byte up to, but not including, `endByte`. Reading beyond it throws. */
+/** Reads the bits of `bytes` from `startByte` up to, but not including, `endByte`. Reading beyond the end throws. */
 export class BitReader {
   /**
    * A view of all `bytes`, for loops that must be faster than repeated calls of {@link read}. Such a loop must move
@@ -138,7 +138,7 @@ export class BitReader {
     this.position = startByte * 8;
   }
 
-  /** Continues at `startByte`; `endByte` becomes the new end. */
+  /** Moves to `startByte`, and sets a new end, `endByte`. */
   moveTo(startByte: number, endByte: number): void {
     this.position = startByte * 8;
     this.endByte = endByte;
@@ -156,7 +156,7 @@ export class BitReader {
     if (this.position > this.endByte * 8) this.throwCutOff();
     const byte = at >>> 3;
     const { bytes } = this;
-    // A byte beyond the array is undefined, which `|` treats as 0. The result takes none of its bits.
+    // A byte beyond the array is undefined, which `|` treats as 0. The result uses none of its bits.
     const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
     return (word >>> (at & 7)) & ((1 << count) - 1);
   }
@@ -200,7 +200,7 @@ export class BitReader {
   /**
    * Reads an integer that {@link BitWriter.writeVarint} wrote.
    *
-   * @throws {CorruptChunkError} when the bytes end inside the integer, or it exceeds `max` or has needless
+   * @throws {CorruptChunkError} when the bytes end inside the integer, or the integer exceeds `max` or has needless
    *   bytes
    */
   readVarint(max: number): number {

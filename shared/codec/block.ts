@@ -1,17 +1,17 @@
 /**
- * Operations on blocks: making a block from frames, merging, slicing, and moving columns to another layout. All
- * blocks, given or returned, are in the canonical form (canonical.ts). Blocks are immutable, so a result may
- * share arrays with the arguments.
+ * Operations on blocks: building a block from frames, merging, slicing, and moving columns to another layout. All
+ * arguments and results are blocks in the canonical form (canonical.ts). Blocks are immutable, so a result may share
+ * arrays with the arguments.
  */
 import { bitHalvesOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame, and the block's columns to which its values belong. */
+/** A frame, and the columns of a block to which the frame's values belong. */
 export interface PositionedFrame {
   readonly frame: Frame;
-  /** The block's column for each series of the frame's layout; undefined if the block has the same layout. */
+  /** For each series of the frame's layout, its column in the block; undefined if the block has the same layout. */
   readonly positions?: Uint32Array | undefined;
 }
 
@@ -26,12 +26,12 @@ export function sampleCount(block: Pick<Block, 'columns'>): number {
 }
 
 /**
- * Gathers frames into a block. Frames may come in any order, and several may have the same timestamp. For
- * each series and timestamp, the value with the highest version wins. Among values of the same version, the one
- * whose bits form the highest unsigned integer wins.
+ * Builds a block from frames. The frames may be in any order, and several may have the same timestamp. For each series
+ * and timestamp, the value with the highest version wins. Among values with the same version, the value whose bits form
+ * the highest unsigned integer wins.
  *
  * @param layout id of the block's layout
- * @param seriesCount number of series of this layout, and of columns of the block
+ * @param seriesCount number of series in this layout, which is also the block's number of columns
  * @throws {CorruptChunkError} when a frame's values do not match its positions or, without positions, the
  *   block's layout
  * @throws {RangeError} when a position is not below `seriesCount`
@@ -69,8 +69,8 @@ export function blockFromFrames(
     else for (let i = 0; i < positions.length; i++) ownCounts[positions[i]!]!++;
   }
 
-  // If several frames contribute to a row, its values may have different versions. If there is no such row, values need
-  // no versions of their own.
+  // If several frames contribute to a row, the values in the row may have different versions. If there is no such row,
+  // values need no versions of their own.
   const cellsBearVersions = rowCount < samples.length;
   const gathered = ownCounts.map((count) => count + wholeFrames);
   const columns = Array.from(gathered, (count) => ({
@@ -119,9 +119,9 @@ export function blockFromFrames(
 }
 
 /**
- * Returns the block's column for each value of a frame.
+ * For each value of a frame, returns its column in the block.
  *
- * @param positions the block's column for each series of the frame's layout; undefined if the block has the same
+ * @param positions for each series of the frame's layout, its column in the block; undefined if the block has the same
  *   layout
  * @returns undefined if the frame has a value for every column of the block, in order
  */
@@ -138,7 +138,9 @@ function presentPositions(
   return positions === undefined ? present : present.map((series) => positions[series]!);
 }
 
-/** Throws if a frame's values do not fit the columns at `positions`, or all columns of the block. */
+/**
+ * Throws if a frame's values do not match the columns at `positions` or, without positions, all columns of the block.
+ */
 function checkFrame(
   frame: Frame,
   positions: Uint32Array | undefined,
@@ -161,9 +163,7 @@ function checkFrame(
   }
 }
 
-/**
- * Returns the bytes of float64 values as 32-bit halves: a view if the bytes are aligned to 4, else a copy.
- */
+/** Returns the bytes of float64 values as 32-bit halves: a view if the bytes are aligned to 4 bytes, else a copy. */
 function alignedBits(values: Uint8Array): Uint32Array {
   const aligned = values.byteOffset % 4 === 0 ? values : Uint8Array.from(values);
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
@@ -181,7 +181,7 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Merges two blocks. If both have a value for a series and timestamp, the one with the higher version wins
+ * Merges two blocks. If both have a value for a series and timestamp, the value with the higher version wins
  * (DESIGN.md, rule 2). The order of merges does not matter, and merging a block twice changes nothing.
  *
  * @throws {RangeError} when the blocks have different layouts
@@ -251,7 +251,7 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * Joins blocks of one layout that do not overlap in time. The result is the same as merging all blocks with
+ * Joins blocks of one layout that do not overlap in time. The result is the same as if all blocks were merged with
  * {@link mergeBlocks}, but the running time depends only on the number of samples, not on the number of blocks.
  *
  * @param blocks at least one, in ascending order of time
@@ -316,7 +316,7 @@ function hasVersionsByRow({ columns }: Block): boolean {
   return columns.every(({ versions }) => versions === undefined);
 }
 
-/** Implements {@link joinBlocks} for blocks whose values all have the version of their row. Decodes no versions. */
+/** Implements {@link joinBlocks} for blocks in which every value has its row's version. Decodes no versions. */
 function joinRows(blocks: readonly Block[], rowCount: number): Block {
   const [{ layout, columns: first }] = blocks as [Block];
   const timestamps = new Float64Array(rowCount);
@@ -363,11 +363,11 @@ function mergeTimestamps(a: Float64Array, b: Float64Array) {
 }
 
 /**
- * Returns a block's samples in another layout. Column `i` of the block becomes column `positions[i]` of the
- * result, or is left out if the position is {@link LEFT_OUT}. The other columns of the result are empty.
+ * Converts a block to another layout. Column `i` of the block becomes column `positions[i]` of the result, or is left
+ * out if the position is {@link LEFT_OUT}. The other columns of the result are empty.
  *
  * @param layout id of the new layout
- * @param seriesCount number of series of the new layout
+ * @param seriesCount number of series in the new layout
  * @throws {RangeError} when a position is not below `seriesCount` or occurs twice, or when positions are
  *   missing
  */
@@ -432,7 +432,10 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Splits a block into the samples before `atMs` and the samples from `atMs` on. Merging the two restores the block. */
+/**
+ * Splits a block into the samples before `atMs` and the samples from `atMs` on. Merging the two parts restores the
+ * block.
+ */
 export function cutBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),

@@ -3,15 +3,15 @@
  * The result of merging therefore does not depend on the order of merges.
  *
  * - Every row has a value in some column.
- * - A row's version is the most frequent version of its values; if several are equally frequent, it is the lowest of
- *   them.
- * - `Column.rows` is present only if the column lacks a row.
- * - `Column.versions` is present only if some value of the column has a different version from its row.
+ * - A row's version is the most frequent version among its values, or the lowest such version if several are equally
+ *   frequent.
+ * - `Column.rows` is present only if the column has no value in some row.
+ * - `Column.versions` is present only if the version of some value in the column differs from its row's version.
  * - Every listed version is the version of some row or value.
  */
 import type { Block, Column, Version } from './model';
 
-/** A column of a {@link BlockDraft}. A cell is one value, with its row and version. */
+/** A column of a {@link BlockDraft}. A cell is a value with its row and version. */
 export interface Cells {
   /** The row of each value, ascending; absent if every row has a value. */
   readonly rows?: Uint32Array | undefined;
@@ -27,14 +27,14 @@ export interface BlockDraft {
   readonly timestamps: Float64Array;
   /** Ascending and distinct. Some may be unused. */
   readonly versions: readonly Version[];
-  /** The version of each row, as an index. It holds for the cells of columns that have no `versions`. */
+  /** The version of each row, as an index. It applies to the cells of columns that have no `versions`. */
   readonly rowVersions: Uint32Array;
   readonly cells: readonly Cells[];
 }
 
 /**
- * Returns a view of float64 values as 32-bit halves. Move values through it, because a JavaScript number may
- * change the bits of a NaN.
+ * Returns a view of float64 values as 32-bit halves. Use the view to move values, because JavaScript may change the
+ * bits of a NaN that is read as a number.
  */
 export function bitHalvesOf(values: Float64Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
@@ -74,8 +74,8 @@ function withoutEmptyRows(draft: BlockDraft): BlockDraft {
 }
 
 /**
- * Gives each row its most frequent version. A column keeps its versions only if the version of some value differs
- * from the version of its row.
+ * Gives each row its most frequent version. A column keeps its versions only if the version of some value differs from
+ * its row's version.
  */
 function withRowVersions(draft: BlockDraft): BlockDraft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
@@ -166,7 +166,7 @@ function withUsedVersions(draft: BlockDraft): Block {
 }
 
 /**
- * Builds a column without keys for absent fields. Tests compare blocks with `toEqual`, which would see such
+ * Builds a column that has no keys for absent fields. Tests compare blocks with `toEqual`, which would notice such
  * keys.
  */
 const asColumn =

@@ -3,8 +3,8 @@
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the rows in which each series has values, and the position of each column. The
- * tail has the versions, which only merging and deleting need.
+ * The head contains the timestamps, the rows in which each series has values, and the position of each column. The tail
+ * contains the versions, which only merging and deleting need.
  */
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
@@ -28,7 +28,7 @@ import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
 const MAGIC_0 = 0x48;
 const MAGIC_1 = 0x74;
-/** Third byte of a chunk: the format version in the high four bits, the form in the low four bits. */
+/** Third byte of a chunk: the format version is in the high four bits, the form in the low four bits. */
 const COLUMNAR = 0x10;
 /** The form of a chunk whose values are compressed as a whole, by zstd. */
 const SOLID = 0x11;
@@ -40,20 +40,23 @@ const CRC_BYTES = 4;
 /** Maximum number of values in a chunk, a limit of the format. */
 const MAX_VALUES = 2 ** 24;
 /**
- * Maximum weight of a chunk's content for each byte of the chunk. It bounds the memory that a small chunk can make a
- * reader allocate. A value weighs 1, a series or version {@link OBJECT_WEIGHT}. A chunk with too few bytes, because its
- * data is regular, is padded with zeros before the checksum.
+ * Maximum weight of a chunk's content for each byte of the chunk. It limits the memory that a small chunk can make a
+ * reader allocate. A value weighs 1; a series or version weighs {@link OBJECT_WEIGHT}. If the data is so regular that a
+ * chunk has too few bytes, it is padded with zeros before the checksum.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
 /**
- * Compression level of zstd in the solid form. The bound on a chunk's size depends on it: without its
- * versions, a chunk is never larger than its samples of 16 bytes each, compressed at this level, plus 64
- * bytes and 4 bytes for each series.
+ * The compression level of zstd in the solid form. The bound on a chunk's size depends on this level. Without its
+ * versions, a chunk is never larger than its samples (16 bytes each) after compression at this level, plus 64 bytes,
+ * plus 4 bytes for each series.
  */
 const SOLID_LEVEL = 3;
 
-/** An open chunk. Its checksum and head have been verified. It decodes a column only when a caller asks for it. */
+/**
+ * An open chunk, whose checksum and head have been verified. It decodes a column only when a caller asks for the
+ * column.
+ */
 export interface ChunkReader {
   /** The 16 bytes of the layout's id, as a view of the chunk. */
   readonly layout: Uint8Array;
@@ -82,7 +85,7 @@ export interface ChunkReader {
 const writer = new BitWriter();
 
 /**
- * Encodes a block as a chunk. Equal blocks give equal bytes.
+ * Encodes a block as a chunk. Equal blocks are encoded as equal bytes.
  *
  * @param block in the canonical form (canonical.ts), as the codec returns all blocks
  * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are not ascending
@@ -158,7 +161,7 @@ function finish(block: Block, leastBytes: number): Uint8Array {
 /**
  * Opens a chunk: verifies the checksum, and decodes the head.
  *
- * @param bytes exactly the chunk; they must not change while it is in use
+ * @param bytes exactly the chunk; the bytes must not change while the chunk is in use
  * @throws {CorruptChunkError} when `bytes` is not one whole, unaltered chunk of format 1
  */
 export function openChunk(bytes: Uint8Array): ChunkReader {
@@ -182,10 +185,10 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** The rows and columns of a chunk of either form. Reading them moves the reader to the start of the tail. */
+/** The rows and columns of a chunk, in either form. Reading the body moves the reader to the start of the tail. */
 interface Body {
   readonly timestamps: Float64Array;
-  /** The rows in which each series has values; undefined if it has a value in every row. */
+  /** For each series, the rows in which it has values; undefined if it has a value in every row. */
   readonly rowsOf: readonly (Uint32Array | undefined)[];
   readonly valueCounts: readonly number[];
   readonly sampleCount: number;
@@ -261,7 +264,7 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return samples;
 }
 
-/** The tail as the chunk stores it. Its versions are built from their parts when they are first used. */
+/** The tail as stored in the chunk. The versions are built from their parts when they are first used. */
 interface StoredTail {
   readonly versions: StoredVersions;
   readonly overrides: ReadonlyMap<number, Overrides>;
@@ -274,7 +277,7 @@ interface Tail {
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
    * Whether sorting changed the order of the versions. If so, a block made from the chunk's columns may not be
-   * canonical: of several equally frequent versions of a row, another one may now be the lowest.
+   * canonical: if several versions of a row are equally frequent, a different one may now be the lowest.
    */
   readonly isReordered: boolean;
 }
@@ -373,7 +376,7 @@ class OpenChunk implements ChunkReader {
   }
 }
 
-/** Returns overrides with the indexes that their versions have after sorting. */
+/** Returns overrides in which versions have the indexes that result from sorting. */
 function renumbered(
   overrides: ReadonlyMap<number, Overrides>,
   renumber: (indexes: Uint32Array) => Uint32Array,

@@ -1,5 +1,5 @@
 /**
- * Encodes the columns of a chunk one by one, and a directory of their positions, so that a reader can decode a
+ * Encodes each column of a chunk separately, and a directory of the columns' positions, so that a reader can decode a
  * single column.
  */
 import { type BitReader, BitWriter } from './bits';
@@ -12,9 +12,9 @@ import { crc32 } from './zstd';
 const columnWriter = new BitWriter();
 
 /**
- * Writes the directory, then the bytes of the columns. The directory has a number for each column: its size in
- * bytes. A column with the same bytes as an earlier column is not written again. Its number is then negative: -3
- * refers to the column three positions before it.
+ * Writes the directory, then the bytes of the columns. The directory has a number for each column: its size in bytes. A
+ * column with the same bytes as an earlier column is not written again. Instead, its number is negative: -3 refers to
+ * the column three positions before it.
  */
 export function writeColumns(writer: BitWriter, { columns }: Block): void {
   columnWriter.reset();
@@ -56,7 +56,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
 export interface ColumnDirectory {
   /** For each series, the series whose bytes it uses: itself, or an earlier series with equal bytes. */
   readonly sources: Uint32Array;
-  /** First byte of each series that has bytes of its own. */
+  /** Offset of the first byte of each series that has bytes of its own. */
   readonly starts: Float64Array;
   /** Number of bytes of each series that has bytes of its own. */
   readonly lengths: Float64Array;

@@ -1,14 +1,14 @@
 /**
  * Finds the integers behind decimals. Most metric values are a quotient m / d of an integer m, the mantissa, and a
- * common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far better than a sequence
- * of float64. Instead of the quotient, a value may be the floating-point product m * (1 / d). A value may differ
- * from the quotient or product by a few units in the last place (ulps). The denominator is a power of ten,
- * possibly times 3, 9 or 7, since agents divide by 60 seconds and by jiffies.
+ * common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far better than a sequence of
+ * float64. Some values are instead the floating-point product m * (1 / d). A value may differ from the quotient or
+ * product by a few units in the last place (ulps). The denominator is a power of ten, possibly times 3, 9 or 7, since
+ * agents divide by 60 seconds and by jiffies.
  *
- * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the
- * exponent by trying a sample and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores
- * values that this does not restore exactly as exceptions. The division used here is exact more often. Small
- * errors, which sums and averages cause often, are stored as ulps.
+ * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the exponent
+ * by trying a sample and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores values that this does
+ * not restore exactly as exceptions. The division used here is exact more often. Small errors, which sums and averages
+ * often cause, are stored as ulps.
  */
 
 /** Maximum exponent of a denominator. 10^22 is the highest power of ten that a float64 represents exactly. */
@@ -25,14 +25,14 @@ export const FACTORS = [1, 3, 9, 7] as const;
 export const MAX_FACTORED_EXPONENT = 18;
 
 /**
- * Returns a denominator. A float64 represents every denominator exactly, so 1 / d is the float64 nearest to its
+ * Returns a denominator d. A float64 represents every denominator exactly, so 1 / d is the float64 nearest to its true
  * inverse.
  */
 export function denominator(factor: number, exponent: number): number {
   return factor * POWERS[exponent]!;
 }
 
-/** Mantissas must be below this bound. Adding {@link ROUND} to a larger number does not round it to an integer. */
+/** Mantissas must be below this bound: adding {@link ROUND} to a larger number does not round it to an integer. */
 const MAX_MANTISSA = 2 ** 51;
 /** 1.5 * 2^52. Adding it to a number and subtracting it again rounds the number to an integer. */
 const ROUND = 6755399441055744;
@@ -40,7 +40,7 @@ const ROUND = 6755399441055744;
 const MAX_ULPS = 1024;
 /** A value at most this many ulps from a decimal with a short mantissa probably came from that decimal. */
 const NEAR_ULPS = 4;
-/** Mantissas below this are short in the sense of {@link NEAR_ULPS}. */
+/** A mantissa below this bound is short in the sense of {@link NEAR_ULPS}. */
 const NEAR_MANTISSA = 2 ** 40;
 
 /**
@@ -52,15 +52,13 @@ export interface Decimals {
   exponent: number;
   /** Whether values are m * (1 / d) instead of m / d. */
   isProduct: boolean;
-  /**
-   * The mantissa of each value. For an exception, the mantissa of the previous value is repeated, which costs few bits.
-   */
+  /** The mantissa of each value. For an exception, the previous value's mantissa is repeated, which takes few bits. */
   mantissas: Float64Array;
-  /** Whether any of `ulps` is not 0. */
+  /** Whether any element of `ulps` is not 0. */
   hasUlps: boolean;
-  /** How many of `ulps` are not 0. */
+  /** How many elements of `ulps` are not 0. */
   ulpCount: number;
-  /** The integer to add to the bits of each decimal to get the bits of the value. */
+  /** For each value, the integer to add to the bits of its decimal to get the bits of the value. */
   ulps: Float64Array;
   exceptionCount: number;
   /** Indexes of the exceptions: values that are stored as raw bits, because they are not decimals. */
@@ -86,7 +84,7 @@ const oneBits = new Int32Array(one.buffer);
  * Finds the decimals of values.
  *
  * @param bits the 32-bit halves of `values`, as signed integers
- * @returns an object that the next call overwrites; undefined if too many values are not decimals
+ * @returns an object that the next call will overwrite; undefined if too many values are not decimals
  */
 export function findDecimals(values: Float64Array, bits: Int32Array): Decimals | undefined {
   const count = values.length;
@@ -155,8 +153,8 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
         if (raised > exponent) {
           exponent = raised;
           power = denominator(factor, raised);
-          // Begin again with the higher exponent. The values so far stay decimals: their mantissas only get more zeros
-          // at the end.
+          // Start over with the higher exponent. The values so far remain decimals: their mantissas only get more
+          // trailing zeros.
           exceptionCount = 0;
           noisy = 0;
           i = -1;
@@ -186,13 +184,13 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
   return scratch;
 }
 
-/** Maximum number of searches for a higher exponent in one segment. More searches are not worth their time. */
+/** Maximum number of searches for a higher exponent in one segment. More searches are not worth the time. */
 const MAX_SEARCHES = 64;
 
 /**
- * Chooses, from a sample of values, the exponent to begin with and the limit of mantissas. A value with an error of a
- * few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not decide the exponent of all values.
- * So mantissas of that length are allowed only if more than a quarter of the sample needs them.
+ * Chooses, from a sample of values, the exponent to begin with and the limit on mantissas. A value with an error of a
+ * few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not determine the exponent of all
+ * values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);
@@ -216,7 +214,7 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
     : { exponent: short, limit: SHORT_MANTISSA };
 }
 
-/** Limit of mantissas if few values of a sample need longer ones: about 14 digits. */
+/** The limit on mantissas if few values of a sample need longer ones: about 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
 /** Number of values that {@link sampleExponents} examines. */
 const SAMPLED = 24;
@@ -260,8 +258,8 @@ function ulpsBetween(low: number, high: number, decimal: number): number {
 }
 
 /**
- * Uses products instead of quotients in `scratch`, if fewer values then differ from their decimals. Many
- * programs compute m * 0.001 instead of m / 1000, which may differ in the last bits.
+ * Switches `scratch` from quotients to products if fewer values then differ from their decimals. Many programs compute
+ * m * 0.001 instead of m / 1000; the results may differ in the last bits.
  *
  * @param noisy number of values that differ from their quotients
  */

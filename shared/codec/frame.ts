@@ -1,20 +1,22 @@
 /**
- * Frames: single rows of a group, as the memory tier stores them. A frame can be decoded without any other frame.
+ * Frames: single rows of a group, as stored in the memory tier. A frame can be decoded without any other frame.
  * FORMAT.md describes the bytes.
  */
 import { CorruptChunkError, type Frame, type Version } from './model';
 import { presentCount } from './presence';
 
 /**
- * First byte of a frame, without flags. The high four bits have the format version; the low four bits have the flags
+ * First byte of a frame, without flags. The high four bits are the format version; the low four bits are the flags
  * {@link PACKED} and {@link PARTIAL}.
  */
 const VERSION_1 = 0x10;
-/** Flag: values are packed, which means stored without the zero bytes at their low end. */
+/** Flag: values are packed, that is, stored without the zero bytes at their low end. */
 const PACKED = 1;
-/** Flag: a presence map (presence.ts) tells which series of the layout have values. */
+/** Flag: a presence map (presence.ts) says which series of the layout have values. */
 const PARTIAL = 2;
-/** Packed values come in pairs. If the last pair has only one value, this replaces the length of the second value. */
+/**
+ * Packed values come in pairs. If the last pair has only one value, this takes the place of the second value's length.
+ */
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
@@ -67,8 +69,7 @@ export function decodeVersion(bytes: Uint8Array): Version {
 }
 
 /**
- * Encodes a frame that has a value of every series of its layout. Packs the values if that makes them
- * smaller.
+ * Encodes a frame that has a value for every series of its layout. Packs the values if that makes them smaller.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  */
@@ -87,10 +88,9 @@ export function packSampleFrame(
 }
 
 /**
- * Encodes a frame that has values of only some series of its layout. Packs the values if that makes them
- * smaller.
+ * Encodes a frame that has values for only some series of its layout. Packs the values if that makes them smaller.
  *
- * @param presence map of the series with values, at least one (presence.ts)
+ * @param presence map of the series that have values (presence.ts); it must have at least one series
  * @param values 8 raw little-endian bytes for each present series
  */
 export function packPartialFrame(
@@ -118,9 +118,9 @@ export function packPartialFrame(
 }
 
 /**
- * Writes values in packed form: in pairs, each after a byte with the lengths of its two values.
+ * Writes values in packed form: in pairs, each preceded by a byte with the lengths of the two values.
  *
- * @param target its length is the limit that packed values must stay below
+ * @param target its length is a limit; the packed values must end before it
  * @returns the index just past the packed values; undefined if packing does not make them smaller
  */
 function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
@@ -179,7 +179,7 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Encodes a frame that has a value of every series of its layout, without packing.
+ * Encodes a frame that has a value for every series of its layout, without packing.
  *
  * @throws {RangeError} when a field is outside the bounds that {@link Frame} documents, or the frame has a
  *   presence map
@@ -196,7 +196,8 @@ export function encodeFrame({ layout, timestamp, version, presence, values }: Fr
 }
 
 /**
- * Decodes a frame. The result's `layout`, `presence` and values that are not packed are views of `bytes`.
+ * Decodes a frame. The result's `layout` and `presence` are views of `bytes`, and so are its values unless they are
+ * packed.
  *
  * @param bytes exactly the frame
  * @throws {CorruptChunkError} when `bytes` is not one whole frame of version 1

@@ -1,9 +1,9 @@
 /**
- * Encodes sequences of integers. Chunks store values, times, rows and versions as such sequences. The encoder takes the
- * distance of each integer from the first one, and divides all distances by their greatest common divisor. It writes
- * these quotients as they are (order 0), their differences (order 1), or the differences of the differences (order 2),
- * whichever is smallest. The numbers that it writes are called latents. Latents are put into bins (bins.ts), and the
- * bins' symbols are coded with tANS (ans.ts).
+ * Encodes sequences of integers. Chunks store values, times, rows and versions as sequences of integers. The encoder
+ * takes the distance of each integer from the first one, and divides all distances by their greatest common divisor. It
+ * writes the resulting quotients themselves (order 0), their differences (order 1), or the differences of the
+ * differences (order 2), whichever takes the fewest bits. The numbers that it writes are called latents. Latents are
+ * put into bins (bins.ts), and the bins' symbols are coded with tANS (ans.ts).
  */
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
@@ -14,12 +14,13 @@ import { sortIntegers } from './sorting';
 export const MAX_INTEGER = 2 ** 51;
 
 /**
- * Maximum distance of quotients for which differences are tried. Beyond it, differences could need more than 53 bits.
+ * Differences are tried only if the quotients are at most this far apart. Otherwise, differences could need more than
+ * 53 bits.
  */
 const MAX_DELTA_RANGE = 2 ** 50;
-/** Stored instead of the order (0, 1 or 2) if all integers equal the first. */
+/** Stored instead of the order (0, 1 or 2) if all integers equal the first one. */
 const ALL_EQUAL = 3;
-/** For sequences longer than this, the encoder chooses the order by a sample. */
+/** For sequences longer than this, the encoder uses a sample to choose the order. */
 const SAMPLE_ABOVE = 384;
 /** A sample consists of SAMPLE_RUNS runs, each of SAMPLE_RUN consecutive integers. */
 const SAMPLE_RUNS = 4;
@@ -40,7 +41,7 @@ function reserveScratch(count: number): void {
 }
 
 /**
- * Writes `integers[0, count)`. It does not write `count`, which the reader must know.
+ * Writes `integers[0, count)`. Does not write `count`; the reader must know it.
  *
  * @param integers from -{@link MAX_INTEGER} to {@link MAX_INTEGER}; -0 is read back as 0
  */
@@ -66,7 +67,7 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
   const latentCount = takeDifferences(order, 1, count, latents);
   if (order === 2) writer.writeSigned(quotients[1]!);
   if (latentCount === 0) return;
-  // The bins of a sample need not cover all values, so choose bins again.
+  // Bins that were chosen for a sample need not cover all values, so choose the bins again.
   const bins = candidateBins[order];
   if (count > SAMPLE_ABOVE) {
     sorted.set(latents.subarray(0, latentCount));
@@ -130,8 +131,8 @@ function takeDifferences(order: number, start: number, end: number, into: Float6
 }
 
 /**
- * Returns the order whose bins have the lowest estimated cost. Leaves its bins in `candidateBins`. If the
- * sequence is not longer than {@link SAMPLE_ABOVE}, they are the final bins.
+ * Returns the order whose bins have the lowest estimated cost, and leaves these bins in `candidateBins`. If the
+ * sequence is not longer than {@link SAMPLE_ABOVE}, the bins are final.
  */
 function chooseOrder(count: number): 0 | 1 | 2 {
   const { tries0, tries1, tries2 } = promisingOrders(count);
@@ -167,8 +168,8 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Tells which orders are worth trying. The differences of noise are larger than the noise itself. The differences of a
- * random walk or a counter are smaller than its values. The function compares three sums:
+ * Returns which orders are worth trying. The differences of noise are larger than the noise itself. The differences of
+ * a random walk or a counter are smaller than its values. The function compares three sums:
  *
  * - the distances of quotients from their mean
  * - the distances of quotients from the previous quotient
@@ -198,7 +199,7 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
     if (i > 1) turns += Math.abs(nextDelta - delta);
     delta = nextDelta;
   }
-  // In a short sequence, an additional try is a large part of the work, and the sums estimate less reliably.
+  // For a short sequence, trying another order is a large part of the work, and the sums are less reliable.
   const isShort = count <= SHORT;
   const tries1 = deltas < deviation * (isShort ? 1 : 1.25);
   const tries0 = !tries1 || deltas * (isShort ? 6 : 16) > deviation;
@@ -211,7 +212,10 @@ const SHORT_RESOLUTION = 16;
 const MIDDLE_RESOLUTION = 32;
 /** Sequences up to this length are short. */
 const SHORT = 128;
-/** The `resolution` of {@link chooseBins} for longer sequences. Their bins are chosen from a part of the sequence. */
+/**
+ * The `resolution` of {@link chooseBins} for longer sequences. Their bins are first chosen for a sample of the
+ * sequence.
+ */
 const SAMPLE_RESOLUTION = 16;
 
 /**

@@ -57,9 +57,9 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest value at which a bin can begin. It follows from the previous bin: a bin with offsets of
- * `n` bits is wider than 2^(n-1), or fewer bits would suffice. The chunk stores only how far above this value
- * the bin begins.
+ * Returns the lowest value at which a bin can begin, which follows from the previous bin: if its offsets have `n` bits,
+ * that bin is wider than 2^(n-1), because otherwise fewer bits would suffice. The chunk stores only how far above this
+ * lowest value the bin begins.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
@@ -87,7 +87,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
     left -= weight;
     if (weight > weights[largest]!) largest = bin;
   }
-  // Take the rounding errors from the largest weights, where they matter least.
+  // Subtract the rounding errors from the largest weights, where they matter least.
   while (left < 0) {
     let heaviest = 0;
     for (let bin = 1; bin < count; bin++) if (weights[bin]! > weights[heaviest]!) heaviest = bin;
@@ -98,7 +98,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
   weights[largest]! += left;
 }
 
-/** Writes the latents: for each, the bits of the coder's step, then the offset in its bin. */
+/** Writes the latents: for each latent, the bits of the coder's step, then the latent's offset in its bin. */
 function writeOffsets(
   writer: BitWriter,
   latents: Float64Array,
@@ -160,7 +160,7 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
     return;
   }
   // Build an index: for the leading bits of a latent's distance from the lowest bin, the first bin that may hold the
-  // latent. The loop below goes on from there to the right bin.
+  // latent. From there, the loop below continues to the right bin.
   const shift = Math.max(0, bitLength(range) - INDEX_BITS);
   let slot = 0;
   for (let bin = 0; bin < binCount; bin++) {
@@ -178,13 +178,13 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
   }
 }
 
-/** With fewer latents than this, building the index takes longer than searching. */
+/** With fewer latents than this, building the index would take longer than searching. */
 const MIN_INDEXED = 256;
-/** Leading bits of a distance by which {@link findSymbols} looks up bins. */
+/** Number of leading bits of a distance by which {@link findSymbols} looks up bins. */
 const INDEX_BITS = 9;
 const binIndex = new Uint8Array(1 << INDEX_BITS);
 
-/** Returns the last bin whose lower bound is at most a latent, by binary search. */
+/** Returns the last bin whose lower bound does not exceed a latent, by binary search. */
 function findBin(lower: Float64Array, binCount: number, latent: number): number {
   let low = 0;
   let high = binCount;
@@ -282,8 +282,9 @@ function readSymbols(
   }
   const { view } = reader;
   let { position } = reader;
-  // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk leads beyond that
-  // point, the load reads the last four bytes instead of throwing, and `checkEnd` rejects the chunk afterwards.
+  // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk makes the position go
+  // beyond that point, the load reads the last four bytes instead of throwing, and `checkEnd` rejects the chunk
+  // afterwards.
   const lastWord = view.byteLength - 4;
   for (let i = start; i < end; i++) {
     const symbol = symbolOf[state]!;

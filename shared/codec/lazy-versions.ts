@@ -1,9 +1,9 @@
 import { type Block, type Column, compareVersions, type Version } from './model';
 
 /**
- * Creates a block whose versions are decoded when they are first used. Many reads never use them: only
- * deletions need versions, and merges with other samples of the same times. Decoding a version takes ten
- * times as long as decoding a value.
+ * Creates a block whose versions are decoded when they are first used. Many reads never use the versions: they are
+ * needed only to apply deletions, and to merge samples that have the same times. Decoding a version takes ten times as
+ * long as decoding a value.
  *
  * @param decode returns the version of each row
  */
@@ -14,14 +14,14 @@ export function lazyVersions(
   return new LazyBlock(layout, timestamps, columns, decode);
 }
 
-/** Returns each row's version. */
+/** Returns the version of each row. */
 export function versionsByRow({ versions, rowVersions }: Pick<Block, 'versions' | 'rowVersions'>): Version[] {
   return Array.from(rowVersions, (index) => versions[index]!);
 }
 
 /**
- * A block that decodes its versions when they are first used. A copy with spread syntax (`{ ...block }`)
- * lacks them, because getters of a class are not copied. Name each property instead.
+ * A block that decodes its versions when they are first used. A copy made with spread syntax (`{ ...block }`) lacks the
+ * versions, because getters of a class are not copied. Copy each property by name instead.
  */
 class LazyBlock implements Block {
   private decoded: ReturnType<typeof distinctVersions> | undefined;
@@ -66,9 +66,7 @@ export function distinctVersions(all: readonly Version[]): { versions: Version[]
   return { versions, indexes };
 }
 
-/**
- * Merges two ascending lists of versions. Also returns the index, in the merged list, of each element of both.
- */
+/** Merges two ascending lists of versions. Also returns the index in the merged list of each element of both lists. */
 export function mergeVersions(a: readonly Version[], b: readonly Version[]) {
   const versions: Version[] = [];
   const fromA = new Uint32Array(a.length);

@@ -6,9 +6,9 @@
  */
 
 /**
- * The version of a value. It decides between two values of the same series and timestamp: the higher one wins
- * (DESIGN.md, "Versions"). All values of one record in the stream have the same version. If a request has
- * several values of one series and timestamp, post keeps one before it makes a record.
+ * The version of a value. It decides between two values of the same series and timestamp: the value with the higher
+ * version wins (DESIGN.md, "Versions"). All values of one record in the stream have the same version. If a request has
+ * several values of one series and timestamp, post keeps only one of them before it makes a record.
  */
 export interface Version {
   /** When the record arrived in the stream, by the stream's clock: Unix time in ms, 0 to 2^48 - 1. */
@@ -18,9 +18,9 @@ export interface Version {
 }
 
 /**
- * Compares two versions, as a comparison function for `sort`. The result is positive if `a` is higher, so that its
- * value wins. The sequence number decides before the arrival time, because Kinesis does not guarantee that arrival
- * times ascend (DESIGN.md, "Versions").
+ * Compares two versions; can be passed to `sort`. The result is positive if `a` is higher, so that its value wins. The
+ * sequence number takes precedence over the arrival time, because Kinesis does not guarantee that arrival times ascend
+ * (DESIGN.md, "Versions").
  */
 export function compareVersions(a: Version, b: Version): number {
   if (a.sequence !== b.sequence) return a.sequence < b.sequence ? -1 : 1;
@@ -34,7 +34,7 @@ export interface Frame {
   /** Unix time in ms, an integer from -(2^53 - 1) to 2^53 - 1. */
   readonly timestamp: number;
   readonly version: Version;
-  /** Tells which series of the layout have values in the frame (presence.ts); absent if all have. */
+  /** Says which series of the layout have values in the frame (presence.ts); absent if all of them do. */
   readonly presence?: Uint8Array;
   /** 8 raw little-endian bytes for each present series, in the layout's order. */
   readonly values: Uint8Array;
@@ -42,20 +42,18 @@ export interface Frame {
 
 /** The values of one series in a block. */
 export interface Column {
-  /** The rows of the block in which the series has a value, ascending; absent if it has one in every row. */
+  /** The rows of the block in which the series has a value, ascending; absent if it has a value in every row. */
   readonly rows?: Uint32Array;
   /**
-   * One value for each of these rows. Move values by `set`, by `subarray`, or through an integer view. Do not
-   * move them through a JavaScript number, which may change the bits of a NaN.
+   * One value for each of these rows. Move values with `set`, with `subarray`, or through an integer view. Do not read
+   * them as JavaScript numbers to move them: that may change the bits of a NaN.
    */
   readonly values: Float64Array;
-  /**
-   * The version of each value, an index in {@link Block.versions}; absent if all have their row's version.
-   */
+  /** The version of each value, as an index in {@link Block.versions}; absent if every value has its row's version. */
   readonly versions?: Uint32Array;
 }
 
-/** A tombstone: deletes the samples of one series in a half-open range of time that have lower versions. */
+/** A tombstone. In a half-open range of time, it deletes the samples of one series that have lower versions. */
 export interface Tombstone {
   /** Index of the series' column. */
   readonly series: number;
@@ -64,7 +62,7 @@ export interface Tombstone {
   readonly version: Version;
 }
 
-/** A group's samples, in columns. Several series share the timestamps and versions of rows. */
+/** A group's samples, in columns. The series share the timestamps and versions of the rows. */
 export interface Block {
   /** 16 bytes: the id of the layout that names the columns. */
   readonly layout: Uint8Array;
@@ -72,15 +70,13 @@ export interface Block {
   readonly timestamps: Float64Array;
   /** Ascending by {@link compareVersions}, and distinct. */
   readonly versions: readonly Version[];
-  /**
-   * The version of each row, an index in `versions`. {@link Column.versions} overrides it for single values.
-   */
+  /** The version of each row, as an index in `versions`. {@link Column.versions} overrides it for single values. */
   readonly rowVersions: Uint32Array;
   /** One column for each series of the layout, in order. A column may be empty. */
   readonly columns: readonly Column[];
 }
 
-/** The bytes are not one whole, unaltered frame or chunk of a format version that this release reads. */
+/** The bytes are not exactly one complete, unaltered frame or chunk in a format version that this release reads. */
 export class CorruptChunkError extends Error {
   override readonly name = 'CorruptChunkError';
 }

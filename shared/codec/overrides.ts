@@ -32,8 +32,8 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // In a pool's group, the series of one source often have equal overrides. A later series then refers to the earlier
-    // one.
+    // In a pool's group, the series of one source often have equal overrides. In that case, a later series refers to an
+    // earlier one.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);
@@ -52,7 +52,7 @@ function writeOverridden(
  * Reads the overrides of a chunk.
  *
  * @param valueCounts number of values of each series
- * @returns the overrides of each series that has some, by the series' index
+ * @returns the overrides of each series that has any, by the series' index
  * @throws {CorruptChunkError}
  */
 export function readOverrides(

@@ -1,14 +1,14 @@
 /**
  * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame. It sends
- * picks, each of which lists the wanted columns of one layout. If a frame's layout has a pick, the tier returns only
- * the picked columns of the frame; otherwise it returns the whole frame. FORMAT.md describes the bytes.
+ * picks; each pick lists the wanted columns of one layout. If a frame's layout has a pick, the tier returns only the
+ * picked columns of the frame; otherwise it returns the whole frame. FORMAT.md describes the bytes.
  */
 import type { PositionedFrame } from './block';
 import { decodeVersion } from './frame';
 import { lazyVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError } from './model';
 
-/** First byte of a frame that is returned whole. Any other frame begins with the number of its pick. */
+/** First byte of a frame that is returned whole. Any other frame begins with the index of its pick. */
 const WHOLE = 255;
 /** Size of the timestamp, the arrival time, and the length of the sequence number together, in bytes. */
 const HEAD_BYTES = 8 + 6 + 1;
@@ -22,8 +22,8 @@ export interface PickedColumns {
 }
 
 /**
- * Encodes whole frames as in a reply of the read script: before each frame, a byte that marks it as whole, and the
- * frame's length.
+ * Encodes whole frames as the read script does in its reply: each frame is preceded by a byte that marks it as whole,
+ * and by its length.
  */
 export function encodeWholeFrames(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
@@ -44,8 +44,8 @@ export function takeWholeFrames(bytes: Uint8Array, picks: readonly PickedColumns
 }
 
 /**
- * Returns the frames of a reply that have only picked columns, as arguments of {@link blockFromFrames}. Also
- * returns the number of frames of each pick.
+ * Returns the frames of a reply that contain only picked columns, as arguments for {@link blockFromFrames}. Also
+ * returns the number of frames for each pick.
  */
 export function pickedFrames(
   bytes: Uint8Array,
@@ -71,15 +71,14 @@ export function pickedFrames(
 }
 
 /**
- * Builds a block from a reply, like {@link blockFromFrames} but in a fraction of the time. The reply must
- * have no whole frames, and its timestamps must ascend strictly. Most replies are like this.
+ * Builds a block from a reply, like {@link blockFromFrames} but in a fraction of the time. The reply must have no whole
+ * frames, and its timestamps must be strictly ascending. Most replies meet both conditions.
  *
  * @param layout id of the block's layout
  * @param seriesCount number of series of this layout
  * @param bytes the reply
  * @param picks each with at least one column
- * @returns the block, and the number of frames of each pick; undefined if this function cannot handle the
- *   reply
+ * @returns the block, and the number of frames for each pick; undefined if this function cannot handle the reply
  */
 export function blockFromPicked(
   layout: Uint8Array,
@@ -132,7 +131,7 @@ export function blockFromPicked(
 
 /** A column of the result, while it is being filled. */
 interface GrowingColumn {
-  /** The rows in which the column has a value; undefined if it has one in every row. */
+  /** The rows in which the column has a value; undefined if it has a value in every row. */
   readonly rows: Uint32Array | undefined;
   /** The 64 bits of each value as two words, the lower one first. */
   readonly bits: Uint32Array;
@@ -141,11 +140,11 @@ interface GrowingColumn {
 }
 
 /**
- * Allocates a block's columns, still without values. Each column has room for the rows whose pick includes
- * it.
+ * Allocates the columns of a block, still without values. Each column has room for the rows whose pick includes the
+ * column.
  *
- * @param counts number of rows of each pick
- * @param rowCount number of rows of all picks
+ * @param counts number of rows for each pick
+ * @param rowCount total number of rows
  */
 function growingColumns(
   seriesCount: number,
@@ -164,7 +163,7 @@ function growingColumns(
   }));
 }
 
-/** Returns the index just past a frame with picked columns, whose timestamp is at `from`. */
+/** Returns the index just past a frame with picked columns. The frame's timestamp is at `from`. */
 function endOf(bytes: Uint8Array, from: number, { positions }: PickedColumns): number {
   const end = from + HEAD_BYTES + (bytes[from + HEAD_BYTES - 1] ?? 0) + 8 * positions.length;
   if (end > bytes.length)

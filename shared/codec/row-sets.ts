@@ -1,13 +1,13 @@
 /**
- * Encodes the rows of a chunk in which each series has values. Because many series lack the same rows, each distinct
- * set of rows is written once, and a series refers to its set.
+ * Encodes in which rows of a chunk each series has values. Because many series lack values in the same rows, each
+ * distinct set of rows is written once, and each series refers to its set.
  */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** Writes the row sets. In most blocks every series has all rows, which takes one bit. */
+/** Writes the row sets. In most blocks, every series has a value in every row, which takes one bit. */
 export function writeRowSets(writer: BitWriter, { columns, timestamps }: Block): void {
   const sets: Uint32Array[] = [];
   const known = new Map<string, number>();
@@ -50,7 +50,7 @@ function complement(rows: Uint32Array, rowCount: number): Uint32Array {
  * Reads the rows in which each series has values.
  *
  * @param maxValues maximum number of values of all series together; checked before allocating
- * @returns the rows of each series; undefined if it has all. Series with the same set share an array
+ * @returns the rows of each series; undefined if it has a value in every row. Series with the same set share an array
  * @throws {CorruptChunkError}
  */
 export function readRowSets(
@@ -76,7 +76,7 @@ export function readRowSets(
   for (let set = 0; set < setCount; set++) {
     const listsMissing = reader.read(1) === 1;
     const count = reader.readUnsigned();
-    // A writer never lists more than half of the rows: it would list the missing rows instead.
+    // A writer never lists more than half of the rows: in that case, it lists the missing rows instead.
     if (count * 2 > rowCount) throw new CorruptChunkError(`row set of ${count} in ${rowCount} rows`);
     total += listsMissing ? rowCount - count : count;
     if (total > maxValues) throw new CorruptChunkError(`row sets of ${total} rows exceed ${maxValues}`);

@@ -1,7 +1,7 @@
 /**
- * The values of a block as samples of 16 bytes each: an int64 timestamp and a float64 value, little-endian,
- * series after series. The solid form of a chunk stores samples compressed by zstd, so a chunk is never much
- * larger than its compressed samples.
+ * The values of a block as samples of 16 bytes each: an int64 timestamp and a float64 value, little-endian, one series
+ * after another. The solid form of a chunk stores samples compressed by zstd, so a chunk is never much larger than its
+ * compressed samples.
  */
 import { bitHalvesOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
@@ -37,7 +37,7 @@ export function writeSamples({ columns, timestamps }: Block): Uint8Array {
  * Decodes samples into rows and columns.
  *
  * @param bytes samples, aligned or not
- * @param counts number of samples of each series; the samples of all of them must fill `bytes`
+ * @param counts number of samples of each series; together, the samples must fill `bytes`
  * @throws {CorruptChunkError} when the timestamps of a series do not ascend, or the number of distinct
  *   timestamps is not `rowCount`
  */
@@ -90,12 +90,11 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a columnar chunk of `length` bytes is certainly within the format's bound on a chunk's size. If so,
- * the encoder need not try the solid form. The bound is the size of the samples compressed by zstd, plus some
- * bytes for the chunk and for each series. This function underestimates the compressed size. It counts half a
- * byte for each timestamp, one more byte if several of the timestamp's bytes differ from those of the
- * previous row, and one byte for each distinct value. (The smallest sizes measured were 0.85 and 1.88 bytes
- * for a timestamp, and 2 bytes for a value.)
+ * Whether a columnar chunk of `length` bytes is certain to be within the format's bound on a chunk's size. If so, the
+ * encoder need not try the solid form. The bound is the size of the samples compressed by zstd, plus some bytes for the
+ * chunk and for each series. This function underestimates the compressed size. It counts half a byte for each
+ * timestamp, one more byte if several of the timestamp's bytes differ from those of the previous row, and one byte for
+ * each distinct value. (The smallest sizes measured were 0.85 and 1.88 bytes for a timestamp, and 2 bytes for a value.)
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;
@@ -112,14 +111,14 @@ export function isWithinBound(length: number, { columns, timestamps }: Block): b
 
 /** The constant part of the bound, in bytes. */
 const BOUND_BYTES = 64;
-/** The part of the bound for each series, in bytes. */
+/** The part of the bound that is added for each series, in bytes. */
 const BOUND_BYTES_PER_SERIES = 4;
 
 const MAX_SEEN_BITS = 16;
 /** Hash table of {@link leastDistinct}: 1 for each hash that occurs among the values. */
 const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
-/** Returns a lower bound for the number of distinct values: the number of distinct hashes. */
+/** Returns a lower bound on the number of distinct values: the number of distinct hashes. */
 function leastDistinct(columns: Block['columns']): number {
   let samples = 0;
   for (const { values } of columns) samples += values.length;

@@ -1,6 +1,6 @@
 /**
- * Sorts integers by their digits (radix sort). For chunks with a day of samples or more, it doubles the speed
- * of encoding.
+ * Sorts integers by their digits (radix sort). This doubles the speed of encoding for chunks with a day of samples or
+ * more.
  */
 
 /** Maximum length for which the platform's sort is as fast as this one. */
@@ -34,7 +34,7 @@ export function sortIntegers(integers: Float64Array, count: number): void {
  * Radix sort by the distance from the lowest integer, least significant digit first.
  *
  * @param low the lowest integer
- * @param range the distance of the highest integer from it, below 2^32
+ * @param range the distance from `low` to the highest integer, below 2^32
  */
 function sortByDigits(integers: Float64Array, count: number, low: number, range: number): void {
   if (keys.length < count) {

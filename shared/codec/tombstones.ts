@@ -9,7 +9,7 @@ interface TombstoneRange extends Omit<Tombstone, 'version'> {
 }
 
 /**
- * Removes the samples that a tombstone with a higher version covers.
+ * Removes each sample that is covered by a tombstone with a higher version.
  *
  * @throws {RangeError} when a tombstone's series is not a column
  */
@@ -38,7 +38,7 @@ export function applyTombstones(block: Block, all: readonly Tombstone[]): Block 
 }
 
 /**
- * Turns ranges, which may overlap, into disjoint ranges. Where several overlap, the highest version wins.
+ * Converts ranges, which may overlap, into disjoint ranges. Where several ranges overlap, the highest version wins.
  *
  * @returns ranges, ascending by series and then time; adjacent ranges with the same version are joined
  */
@@ -60,9 +60,9 @@ function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
 }
 
 /**
- * Implements {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. The function goes
- * through the ranges by descending version. Each range paints its stretches with its version, unless they are painted
- * already.
+ * Implements {@link disjointRanges} for one series. The bounds of all ranges divide time into stretches. The function
+ * goes through the ranges in descending order of version. Each range paints its stretches with its version, except
+ * stretches that are already painted.
  *
  * @param result receives the disjoint ranges
  */
@@ -70,7 +70,7 @@ function paintRanges(series: number, list: TombstoneRange[], result: TombstoneRa
   const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
   const painted = new Int32Array(bounds.length).fill(-1);
-  // Leads from each stretch to the next unpainted one, which leads to itself. A union-find forest.
+  // A union-find forest: each stretch leads to the next unpainted stretch, and an unpainted stretch leads to itself.
   const nextBare = Uint32Array.from(bounds.keys());
   const findBare = (from: number): number => {
     let bare = from;

@@ -30,7 +30,7 @@ const DICTIONARY = 3;
 const highs = new Float64Array(MAX_SEGMENT);
 const lows = new Float64Array(MAX_SEGMENT);
 
-/** Writes the values of a column. It does not write their number, which the reader must know. */
+/** Writes the values of a column. Does not write how many there are; the reader must know the number. */
 export function writeValues(writer: BitWriter, values: Float64Array): void {
   const segments = Math.ceil(values.length / MAX_SEGMENT);
   for (let segment = 0; segment < segments; segment++) {
@@ -69,7 +69,7 @@ function writeSegment(writer: BitWriter, values: Float64Array): void {
   writeSmallest(writer, forms);
 }
 
-/** Writes each of several forms in turn, and leaves the smallest in the stream. */
+/** Tries several forms by writing each in turn, and leaves the smallest in the stream. */
 function writeSmallest(writer: BitWriter, forms: readonly ((writer: BitWriter) => void)[]): void {
   const { length, pending, pendingCount } = writer;
   const start = writer.bitLength;
@@ -123,7 +123,7 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 const EXPONENT_BITS = 5;
 /** Stored instead of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
 const FACTORED = 31;
-/** Size of the exception count, in bits. At most a sixteenth or so of a segment's values may be exceptions. */
+/** Size of the exception count, in bits. At most about a sixteenth of a segment's values may be exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {
@@ -136,11 +136,13 @@ function writeHalves(writer: BitWriter, bits: Uint32Array): void {
   writeIntegers(writer, lows, count);
 }
 
-/** The distinct values of a segment, and for each value of the segment the index of the distinct value it equals. */
+/**
+ * The distinct values of a segment, and, for each value of the segment, the index of the distinct value that equals it.
+ */
 interface Dictionary {
   /** The bits of the distinct values as halves, in the order of their first appearance. */
   readonly entries: Uint32Array;
-  /** For each value of the segment, its index in the entries. */
+  /** For each value of the segment, its index in `entries`. */
   readonly indexes: Float64Array;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Encodes the versions of a chunk. An arrival time is stored as its delay after the time of its row, since delays vary
  * little. A sequence number is divided into parts, because some of its digits are a clock, some are a counter, and some
- * never change. Each part is stored as a separate sequence.
+ * never change. Each part is stored as a separate sequence of integers.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -12,7 +12,7 @@ const MAX_ARRIVAL_MS = 2 ** 48 - 1;
 const MAX_SEQUENCE_BITS = 448;
 const SEQUENCE_LENGTH_BITS = 9;
 
-/** Returns the sizes of parts that have these numbers of bits. */
+/** For parts with these numbers of bits, returns the number of values that each part can have. */
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
 /**
@@ -21,33 +21,33 @@ const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(cou
  */
 const ANY_PARTS = bitsEach(48);
 /**
- * The parts of Kinesis' present sequence numbers, lowest first: shard and format in 36 bits, seconds in 36,
- * zeros in 8. The counter above them has 64 bits, and so takes two parts of 48.
+ * The parts of Kinesis' current sequence numbers, lowest first: shard and format in 36 bits, seconds in 36 bits, zeros
+ * in 8 bits. The counter above them has 64 bits, and so takes two parts of 48 bits.
  */
 const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
-/** Index of the part with the seconds. A chunk stores only its difference from the arrival time. */
+/** Index of the part with the seconds. A chunk stores only the difference between this part and the arrival time. */
 const CLOCK_PART = 1;
 /**
  * A sequence number is assumed to come from Kinesis if its seconds differ from the arrival time by less than this, in
  * seconds.
  */
 const MAX_CLOCK_DISTANCE = 1e6;
-/** Maximum number of parts of a sequence number: 448 bits, divided like {@link KINESIS_PARTS}. */
+/** Maximum number of parts of a sequence number, when 448 bits are divided as in {@link KINESIS_PARTS}. */
 const MAX_PARTS = 11;
 
 /**
  * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number. Only the
  * format uses this order; {@link compareVersions} decides which of two values wins. The two orders differ only where
- * arrival times do not ascend.
+ * arrival times do not ascend with sequence numbers.
  */
 function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
 }
 
-/** A list of versions, and the index in it of each row's version. Blocks and the tails of chunks have both. */
+/** A list of versions, and each row's version as an index in this list. Blocks and the tails of chunks have both. */
 export interface VersionIndexes {
   readonly versions: readonly Version[];
-  /** The version of each row, an index in `versions`. */
+  /** The version of each row, as an index in `versions`. */
   readonly rowVersions: Uint32Array;
 }
 
@@ -113,8 +113,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
 }
 
 /**
- * Returns the row time of each version, from which its delay is counted: the time of the first row that has the
- * version. If no row has the version, its row time is that of the previous version, or 0.
+ * Returns the row time of each version, from which the version's delay is measured: the time of the first row that has
+ * the version. A version that no row has gets the row time of the previous version, or 0.
  */
 function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, count: number): Float64Array {
   const times = new Float64Array(count).fill(Number.NaN);
@@ -169,7 +169,7 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
   writeBigint(writer, rest[0]!);
 }
 
-/** Whether the part of a sequence number in which Kinesis puts its clock is close to the arrival time. */
+/** Whether the part of a sequence number in which Kinesis stores its clock is close to the arrival time. */
 function hasClock({ arrivalMs, sequence }: Version): boolean {
   const seconds = Number((sequence / KINESIS_PARTS[0]!) % KINESIS_PARTS[CLOCK_PART]!);
   return Math.abs(seconds - clockAt(arrivalMs)) < MAX_CLOCK_DISTANCE;
@@ -188,7 +188,7 @@ function writeBigint(writer: BitWriter, value: bigint): void {
   }
 }
 
-/** The versions of a chunk as it stores them. */
+/** The versions of a chunk, as stored. */
 export interface StoredVersions {
   readonly count: number;
   /** For each row, the index of its version. */
@@ -264,7 +264,7 @@ function readOneVersion(reader: BitReader): Version {
   return { arrivalMs, sequence: readBigint(reader) };
 }
 
-/** Whether a number is an integer from 0 to `end`, excluding `end`. */
+/** Whether a number is an integer from 0 to `end - 1`. */
 export function isIndex(value: number, end: number): boolean {
   return value >= 0 && value < end && Math.floor(value) === value;
 }

@@ -3,14 +3,12 @@ import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
 /**
- * If any integer is too large for integers.ts, the writer divides every integer by this number, and writes the
- * quotients and the remainders.
+ * If any integer is too large for integers.ts, the writer divides all integers by this number, and writes the quotients
+ * and the remainders.
  */
 const HALF = 2 ** 32;
 
-/**
- * Writes `integers[0, count)`: as one sequence, or as two sequences of halves if any of them is too large.
- */
+/** Writes `integers[0, count)` as one sequence, or as two sequences of halves if any integer is too large. */
 export function writeWideIntegers(writer: BitWriter, integers: Float64Array, count: number): void {
   let isWide = false;
   for (let i = 0; i < count; i++) if (Math.abs(integers[i]!) > MAX_INTEGER) isWide = true;

@@ -6,11 +6,11 @@ import type { ArchivedPart } from './archived-day';
 
 /** An unfinished attempt to archive a day. An attempt may take several invocations. */
 export interface Attempt {
-  /** `ManifestDay.committed` when the attempt began. The attempt is void once another one commits. */
+  /** `ManifestDay.committed` when the attempt began. The attempt is void once another attempt commits. */
   readonly base: string | undefined;
   /**
-   * `ManifestDay.announcements` before the attempt read any of the day's data. The field is called `changes` because
-   * attempts are stored as JSON, and stored attempts already use this name.
+   * The value of `ManifestDay.announcements` before the attempt read any of the day's data. The field is called
+   * `changes` because attempts are stored as JSON, and stored attempts already use this name.
    */
   readonly changes: number;
   /** The parts written so far, in order. Some may be unchanged parts of `base`. */
@@ -20,8 +20,8 @@ export interface Attempt {
 }
 
 /**
- * An attempt, with its text as it was stored when it was read. {@link ArchiveAttempts.save} replaces the
- * stored text only if it is still this one.
+ * An attempt, and its stored text when it was read. {@link ArchiveAttempts.save} replaces the stored text only if it
+ * has not changed since.
  */
 export interface StoredAttempt {
   readonly attempt: Attempt;
@@ -29,8 +29,8 @@ export interface StoredAttempt {
 }
 
 /**
- * Time to live of an unfinished attempt, ms. After it, the archiver archives the day from the beginning. The next
- * commit removes the attempt's objects.
+ * Time to live of an unfinished attempt, in ms. When it ends, the archiver archives the day from the beginning, and the
+ * next commit removes the attempt's objects.
  */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 
@@ -52,8 +52,8 @@ export class ArchiveAttempts {
   /**
    * Saves an attempt for the next invocation.
    *
-   * @param previous the {@link StoredAttempt.stored} to replace; undefined when there was none
-   * @returns the new `stored`; undefined when another archiver saved first, and nothing was changed
+   * @param previous the text to replace, {@link StoredAttempt.stored}; undefined if there was none
+   * @returns the new stored text; undefined if another archiver saved first, in which case nothing was changed
    */
   async save(
     ref: PartitionRef,

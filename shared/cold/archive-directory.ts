@@ -6,7 +6,8 @@ import { getItems, type Item, putItem, queryItems, type Table } from '../platfor
 import type { ListedChunk } from './archive-format';
 
 /**
- * The directory's entry of a source in one object. With it, one request fetches any of the source's series.
+ * The directory's entry for a source and one object. With the entry, one request fetches any of the source's series
+ * from the object.
  */
 export interface ListedSource {
   /** The object's key and ETag. */
@@ -16,21 +17,21 @@ export interface ListedSource {
 }
 
 /**
- * Maximum size of an entry, in bytes. A larger entry is not stored, and reads use the object's index instead. The bound
- * matters because reading 460 days fetches 460 entries.
+ * Maximum size of an entry, in bytes. A larger entry is not stored, and reads use the object's index instead. The limit
+ * matters because a read of 460 days fetches 460 entries.
  */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
 /**
  * A read of at least MIN_SOURCES sources and at most MAX_DAYS days fetches entries by key. Any other read uses queries,
- * because getting an entry by key costs a read unit even if there is no such entry.
+ * because getting an entry by key costs a read unit even if the entry does not exist.
  */
 const MIN_SOURCES = 8;
 const MAX_DAYS = 3;
 
 /**
- * The directory of the archive. For each source and day, it has the location of the source's series in the day's
- * object. Entries are hints: an entry is valid only if its ETag equals the object's ETag. Without a valid entry, a reader uses
+ * The directory of the archive. For each source and day, it says where the source's series are in the day's object.
+ * Entries are hints: an entry is valid only if its ETag equals the object's ETag. Without a valid entry, a reader uses
  * the object's own index.
  *
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
@@ -74,8 +75,8 @@ export class ArchiveDirectory {
   }
 
   /**
-   * Reads a source's entries from `fromDay` to `toDay`, both inclusive. Concurrent reads of many sources
-   * share requests.
+   * Reads the entries of a source from `fromDay` to `toDay`, both inclusive. Concurrent reads of many sources share
+   * requests.
    */
   of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
     return this.calls.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {

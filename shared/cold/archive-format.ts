@@ -5,9 +5,7 @@ import type { Selection } from '../model/selection';
 /** A chunk as listed in the directory. */
 export interface ListedChunk {
   readonly chunk: Omit<ArchivedChunk, 'directory'> & { readonly layoutRange: ByteRange };
-  /**
-   * The chunk's directory, which locates each series' values; undefined when it is too large to be listed.
-   */
+  /** The chunk's own directory, which locates each series' values; undefined if it is too large to be listed. */
   readonly directory: Uint8Array | undefined;
 }
 
@@ -16,7 +14,7 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** Access to the bytes of one version of an object. */
+/** Gives access to the bytes of one version of an object. */
 export interface ObjectBytes {
   readonly byteLength: number;
   /** The object's name, for messages. */
@@ -28,7 +26,7 @@ export interface ObjectBytes {
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;
-  /** Unix time in ms, both inclusive. */
+  /** Times of the chunk's first and last samples, as Unix time in ms, both inclusive. */
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
@@ -36,7 +34,7 @@ export interface ArchivedChunk extends ByteRange {
   readonly skeleton: ByteRange;
 }
 
-/** Whether a chunk may have samples of the selection. */
+/** Returns whether a chunk may contain samples of the selection. */
 export function isRequested(
   { group, minTimestamp, maxTimestamp }: Pick<ArchivedChunk, 'group' | 'minTimestamp' | 'maxTimestamp'>,
   { groups, range }: Selection,

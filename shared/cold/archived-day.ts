@@ -4,8 +4,8 @@ import { bucketKeys } from '../platform/keys';
 import { CorruptArchiveError } from './archive-format';
 
 /**
- * One object of an archived day, with a range of the day's groups. It can be read without the day's other objects.
- * Its key is never reused.
+ * One object of an archived day. It contains a range of the day's groups, and can be read without the day's other
+ * objects. Its key is never reused.
  */
 export interface ArchivedPart {
   readonly key: string;
@@ -13,15 +13,15 @@ export interface ArchivedPart {
   readonly bytes: number;
   readonly samples: number;
   /**
-   * The part has the day's groups from this one up to the next part's first group. The first part also has
-   * any groups before it.
+   * The part contains the day's groups from this one up to the next part's first group. The first part also contains
+   * any groups before this one.
    */
   readonly firstGroup: GroupId;
 }
 
 /** The archiver's commit of a partition-day. */
 export interface DayCommit {
-  /** Number of times that flushes had announced the day when the archiver began to read it. */
+  /** How many times flushes had announced the day when the archiver began to read it. */
   readonly announcements: number;
   /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
@@ -32,8 +32,8 @@ export interface DayCommit {
 /** A partition-day's committed objects. */
 export interface ArchivedDay extends DayCommit {
   /**
-   * Identifies this state of the day: the identity changes whenever one of the day's objects changes. Eight bytes, in
-   * hexadecimal digits.
+   * Identifies this state of the day; it changes whenever one of the day's objects changes. Eight bytes, as hexadecimal
+   * digits.
    */
   readonly identity: string;
 }
@@ -45,7 +45,7 @@ const FIELDS_OF_PART = 5;
 
 /**
  * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. A read of 460 days fetches 460
- * entries, so an entry leaves out everything that the item's key already tells.
+ * entries, so an entry leaves out everything that the item's key already contains.
  *
  *     1 identity announcements atMs   name etag bytes samples firstGroup   ...
  *
@@ -72,7 +72,7 @@ export function encodeArchived(
   return [VERSION, identity, announcements, atMs, ...fields].join(' ');
 }
 
-/** @throws {CorruptArchiveError} when the entry has another format version, such as a later release's */
+/** @throws {CorruptArchiveError} when the entry has another format version, such as that of a later release */
 export function decodeArchived(ref: PartitionRef, day: Day, text: string): ArchivedDay {
   const fields = text.split(' ');
   const [version, identity, announcements, atMs] = fields;

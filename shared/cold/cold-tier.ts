@@ -22,7 +22,7 @@ import { type ArchiveReader, openArchiveObject, readListed } from './parquet-rea
 import { ReadAhead } from './read-ahead';
 
 /**
- * The object no longer exists, or its key now holds a different object. The caller must start the read again, beginning
+ * The object no longer exists, or its key now holds a different object. The caller must start the read over, beginning
  * with the manifest.
  */
 export class ObjectGoneError extends Error {
@@ -34,11 +34,11 @@ interface LimitedRange extends ByteRange {
 }
 
 /**
- * Number of bytes that the first read of an object fetches from the object's end. They can hold the index of a few
- * thousand groups.
+ * Number of bytes that the first read of an object fetches from the object's end. An index of a few thousand groups
+ * fits into this many bytes.
  */
 const TAIL_BYTES = 64 * 1024;
-/** Number of object versions that are removed at the same time. */
+/** Maximum number of object versions removed at the same time. */
 const PARALLEL = 32;
 
 /** One version of a partition-day's object. All reads use this version (DESIGN.md, rule 5). */
@@ -46,7 +46,7 @@ export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  /** The reader throws {@link ObjectGoneError} when the object no longer exists. */
+  /** Its reads throw {@link ObjectGoneError} if the object no longer exists. */
   readonly reader: ArchiveReader;
 }
 
@@ -55,7 +55,7 @@ export interface OpenArchive {
  * are valid. No object is ever overwritten.
  */
 export class ColdTier {
-  /** Concurrent calls that open the same object, which share its requests. */
+  /** Concurrent calls to open the same object. They share requests. */
   private readonly opened = new JoinedCalls<Limiter, OpenArchive | undefined>();
   /** Concurrent reads of the same object. Reads of nearby ranges share a request. */
   private readonly ranges = new JoinedCalls<LimitedRange, Uint8Array>();
@@ -78,7 +78,7 @@ export class ColdTier {
    * Opens an object. One range read fetches its index; a large index takes a second one.
    *
    * @param isSequential whether to read ahead, for a caller that reads the whole object in order
-   * @returns undefined when there is no such object
+   * @returns undefined if there is no such object
    * @throws {CorruptArchiveError}
    */
   async open(key: string, { isSequential = false } = {}): Promise<OpenArchive | undefined> {
@@ -111,9 +111,9 @@ export class ColdTier {
    * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
    * request.
    *
-   * @param isContested tells whether the caller may also get samples from `minMs` to `maxMs`, both inclusive,
-   *   from another tier or object. If so, versions are read too, because they must be compared
-   * @param limit bounds the requests of several reads
+   * @param isContested returns whether the caller may also get samples from `minMs` to `maxMs`, both inclusive, from
+   *   another tier or object. If so, the versions are read too, because they must be compared
+   * @param limit limits the number of concurrent requests of several reads
    * @throws {ObjectGoneError}
    */
   async readListed(
@@ -197,7 +197,7 @@ export class ColdTier {
   }
 
   /**
-   * Removes every version and delete marker of a tenant's objects, until time is up.
+   * Removes all versions and delete markers of a tenant's objects, until time is up.
    *
    * @param hasTime called before each page of a thousand versions
    * @returns the number of versions and markers removed, and whether none are left

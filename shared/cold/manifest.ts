@@ -21,19 +21,19 @@ import {
 
 export interface ManifestDay {
   readonly day: Day;
-  /** Number of times that flushes have announced the day. The table's attribute is called `changes`. */
+  /** How many times flushes have announced the day. The table's attribute is called `changes`. */
   readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
   /**
-   * The stored text of `archived` at the time of the read. {@link Manifest.commit} compares it with the text
-   * that is stored at the time of the commit, so that it does not overwrite another commit.
+   * The text of `archived` that was stored at the time of the read. {@link Manifest.commit} succeeds only if the same
+   * text is still stored, so that it does not overwrite another commit.
    */
   readonly committed?: string;
   /** Whether objects that the last commit replaced may still exist. */
   readonly isUnswept?: boolean;
 }
 
-/** Returns the day's parts that may have samples of the groups. */
+/** Returns the day's parts that may contain samples of the groups. */
 export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly GroupId[]): ArchivedPart[] {
   const requested = new Set(
     groups.map((group) =>
@@ -54,13 +54,13 @@ export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
   return { bytes: sum(({ bytes }) => bytes), samples: sum(({ samples }) => samples) };
 }
 
-/** Whether a day may have warm data that its objects lack. */
+/** Whether a day may have data in the warm table that its objects lack. */
 export function isOpen({ announcements, archived }: ManifestDay): boolean {
   return archived === undefined || archived.announcements !== announcements;
 }
 
 /**
- * The manifest lists each partition's days that have data beyond memory, and their archive objects.
+ * The manifest lists, for each partition, the days that have data beyond memory, and the archive objects of those days.
  *
  * A flush announces a day before it writes to the day, and again before it trims memory. The archiver reads
  * the number of announcements before it reads the day, and commits that number. A flush in between therefore
@@ -68,7 +68,7 @@ export function isOpen({ announcements, archived }: ManifestDay): boolean {
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: text (archived-day.ts)   unswept: true
  *
- * The same table has the unfinished attempts to archive days (archive-attempts.ts).
+ * The same table holds the unfinished attempts to archive days (archive-attempts.ts).
  */
 export class Manifest {
   readonly attempts: ArchiveAttempts;
@@ -92,8 +92,8 @@ export class Manifest {
   }
 
   /**
-   * Reads the days with data, ascending, from `fromDay` to `toDay`, both inclusive. Concurrent callers share
-   * the result.
+   * Reads the entries of the days from `fromDay` to `toDay`, both inclusive, in ascending order. Concurrent callers
+   * share the result.
    */
   days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
     const key = `${metaKeys.manifestDays(ref)} ${fromDay} ${toDay}`;
@@ -110,8 +110,8 @@ export class Manifest {
   /**
    * Commits a day's objects.
    *
-   * @param previous {@link ManifestDay.committed} when the archiver began
-   * @returns the new {@link ManifestDay.committed}; undefined when another archiver committed first, and
+   * @param previous the value of {@link ManifestDay.committed} when the archiver began
+   * @returns the new {@link ManifestDay.committed}; undefined if another archiver committed first, in which case
    *   nothing was changed
    */
   async commit(
@@ -138,7 +138,7 @@ export class Manifest {
   /**
    * Removes the entry of a day that has no data left.
    *
-   * @returns false when the day was announced again after `announcements` was read; then nothing was changed
+   * @returns false if the day was announced again after `announcements` was read, in which case nothing was changed
    */
   async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
     return deleteItemIf(this.table, {
@@ -149,7 +149,7 @@ export class Manifest {
     });
   }
 
-  /** Records that every object replaced by a commit has been removed. */
+  /** Records that all objects that a commit replaced have been removed. */
   async markSwept(ref: PartitionRef, day: Day, committed: string): Promise<void> {
     await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
@@ -172,5 +172,5 @@ function manifestDayOf(ref: PartitionRef, item: Item): ManifestDay {
   };
 }
 
-/** Sorts before every group id. */
+/** A group id that sorts before every other group id. */
 export const FIRST_GROUP: GroupId = '';

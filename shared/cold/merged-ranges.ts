@@ -5,16 +5,13 @@ import type { ByteRange } from './archive-format';
  * second request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
-/**
- * Maximum size of a range merged from several, in bytes. Further ranges get parallel requests of their own.
- */
+/** Maximum size of a merged range, in bytes. A range that would make it larger gets a separate, parallel request. */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**
  * Merges nearby ranges of one object.
  *
- * @returns the merged ranges, ascending, and for each given range the index of the merged range that contains
- *   it
+ * @returns the merged ranges, ascending, and, for each given range, the index of the merged range that contains it
  */
 export function mergeRanges(ranges: readonly ByteRange[]): {
   readonly merged: readonly ByteRange[];

@@ -49,7 +49,7 @@ export class ObjectUpload {
   private readonly parts: CompletedPart[] = [];
   private failure: unknown;
 
-  /** @param key a key that no object has ever had, so that retries are harmless */
+  /** @param key a key that no object has ever had, which makes retries harmless */
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
@@ -63,7 +63,7 @@ export class ObjectUpload {
     return this.written;
   }
 
-  /** Completes the upload. @param warm the warm items that the object holds: sort key -> revision */
+  /** Completes the upload. @param warm the warm items whose samples the object holds: sort key -> revision */
   async finish(warm: ReadonlyMap<string, string>): Promise<WrittenObject> {
     const chunks = await this.writer.finish(warm);
     const etag = this.uploadId === undefined ? await this.put() : await this.complete(this.uploadId);

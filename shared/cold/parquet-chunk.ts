@@ -8,7 +8,7 @@ import { type ArchivedChunk, type ByteRange, CorruptArchiveError } from './archi
 import { decodeValues, encodeValues } from './parquet-pages';
 import { decodeRowSets, decodeSkeleton, encodeRowSets, encodeSkeleton, type RowSets } from './skeleton';
 
-/** A part of an object with a checksum of its own. */
+/** A part of an object that has its own checksum. */
 export interface Section extends ByteRange {
   /** CRC-32 of the section's bytes. */
   readonly crc: number;
@@ -19,14 +19,14 @@ export interface ParquetIndex {
   readonly chunks: readonly ArchivedChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
   /**
-   * One section for each row group. It holds the row group's columns, and then the layouts, skeletons
+   * One section for each row group. A section holds the row group's columns, followed by the layouts, skeletons
    * (skeleton.ts) and directories of its chunks.
    */
   readonly sections: readonly Section[];
 }
 
 /**
- * A chunk's directory. It has the sizes of the chunk's pages of values, which determine their locations, and
+ * A chunk's directory. It contains the size of each page of values, from which the locations of the pages follow, and
  * the times at which each series has values.
  */
 export interface PageDirectory {
@@ -83,7 +83,7 @@ export function decodePageDirectory(bytes: Uint8Array): PageDirectory {
   return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
-/** A chunk in its stored form. A writer can copy its bytes without decoding them. */
+/** A chunk in its stored form. A writer can copy the bytes without decoding them. */
 export class StoredBlock implements EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;

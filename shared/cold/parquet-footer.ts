@@ -33,9 +33,9 @@ const LABEL_COLUMNS = [
 ] as const;
 
 /**
- * The schema of samples: one row for each sample, in fixed columns. The labels have no columns of their own, for three
- * reasons. Such columns would differ between objects. They would be unknown until a day's last group. Their names could
- * collide with the fixed columns, or with each other in readers that ignore case.
+ * The schema of samples: one row for each sample, in fixed columns. There is no column for each label, for three
+ * reasons: the columns would differ between objects; they would not be known until a day's last group; and their names
+ * could collide with those of the fixed columns, or with each other in readers that ignore case.
  */
 export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 
@@ -61,7 +61,7 @@ export interface WrittenColumn extends ByteRange {
   readonly offsetIndex?: ByteRange;
 }
 
-/** Maximum size of a string in a column's statistics, in bytes. Statistics with longer strings are omitted. */
+/** Maximum size, in bytes, of a string in a column's statistics. If a string is longer, the statistics are omitted. */
 const MAX_BOUND_BYTES = 64;
 
 export function encodeRowGroup<Name extends string>(
@@ -108,7 +108,7 @@ function columnChunk(name: string, type: number, rows: number, column: WrittenCo
   });
 }
 
-/** The location of a page of a column in the object, and its first row in the row group. */
+/** The location of a column's page in the object, and the page's first row in the row group. */
 export interface PageLocation extends ByteRange {
   readonly firstRow: number;
 }

@@ -3,7 +3,7 @@ import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import { CorruptArchiveError } from './archive-format';
 import { encodeThrift, i32, readStruct, struct, type ThriftStruct } from './thrift';
 
-/** Numbers of Parquet's encodings. */
+/** The numbers that identify Parquet's encodings. */
 export const ENCODING = {
   plain: 0,
   rle: 3,
@@ -15,11 +15,14 @@ export const ENCODING = {
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
-/** A page with its header and compressed body. */
+/** A page: its header and its compressed body. */
 export interface EncodedPage {
   readonly bytes: Uint8Array;
   readonly encoding: number;
-  /** Size of the header and the uncompressed body, in bytes, as counted in the column's metadata. */
+  /**
+   * Total size of the header and the uncompressed body, in bytes. The column's metadata contains the sum of these
+   * sizes.
+   */
   readonly uncompressedBytes: number;
 }
 
@@ -56,7 +59,7 @@ export interface ValuePage {
 
 /** Maximum total size of the values that one call decompresses, in bytes. */
 const MAX_CALL_BYTES = 4 * 1024 * 1024;
-/** The minimum of zlib's option `chunkSize`. */
+/** The minimum value of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
 
 /**
@@ -106,8 +109,8 @@ function splitStreams(bytes: Uint8Array): Uint8Array {
 
 function joinStreams(streams: Uint8Array): Float64Array {
   const count = streams.length / 8;
-  // Joins four streams at a time into the lower, then the upper halves of the float64s. Assumes a little-endian
-  // machine.
+  // Joins the first four streams into the lower halves of the float64s, then the other four into the upper halves.
+  // Assumes a little-endian machine.
   const halves = new Uint32Array(2 * count);
   for (let half = 0; half < 2; half++) {
     const a = 4 * half * count;
@@ -138,8 +141,8 @@ function openPage(page: Uint8Array) {
 }
 
 /**
- * Decompresses consecutive bodies in one call. Each body has `bytes` bytes when uncompressed. One call for all bodies
- * is faster than a call for each, because creating a zstd context takes as long as decompressing a day's page. The
+ * Decompresses several bodies in one call. Each body has `bytes` bytes when uncompressed. One call for all bodies is
+ * faster than one call for each, because creating a zstd context takes as long as decompressing a page of one day. The
  * option `chunkSize` must be the size of a body: zlib starts the next body when its output buffer is full.
  *
  * @throws {CorruptArchiveError}
@@ -167,14 +170,14 @@ const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
 /**
- * Maximum magnitude of timestamps that are encoded as deltas, ms. Between larger timestamps, a delta or the
- * difference of two deltas may exceed the integers that a float64 represents exactly.
+ * Timestamps are encoded as deltas only if their magnitude, in ms, is at most this. With larger timestamps, a delta or
+ * the difference between two deltas may be too large for a float64 to represent exactly.
  */
 const MAX_EXACT = 2 ** 51;
 
 /**
- * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, which takes hardly any bytes for regular intervals,
- * except in two cases:
+ * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, which takes hardly any bytes for regular intervals, except in
+ * these cases:
  *
  * - PLAIN is smaller if many series have the same irregular times, because zstd finds the repetition.
  * - Only PLAIN is correct if differences are not exact.
@@ -236,7 +239,7 @@ function deltaBinaryPacked(integers: Float64Array): Uint8Array {
   return writer.finish();
 }
 
-/** Packs non-negative integers of a miniblock, lowest bits first. */
+/** Packs the non-negative integers of a miniblock, lowest bits first. */
 function packBits(integers: Float64Array, width: number, writer: ByteWriter): void {
   if (width === 0) return;
   const bytes = writer.hole((integers.length * width) / 8).fill(0);
@@ -253,7 +256,7 @@ function packBits(integers: Float64Array, width: number, writer: ByteWriter): vo
   }
 }
 
-/** A string column with many repetitions, stored as its distinct values and as runs of indexes into them. */
+/** A string column with many repeated values. It is stored as its distinct values, and runs of indexes into them. */
 export class TextColumn {
   private readonly indexes = new Map<string, number>();
   private readonly runs: { readonly index: number; count: number }[] = [];
@@ -275,7 +278,7 @@ export class TextColumn {
     this.rows += count;
   }
 
-  /** Returns the least and greatest value, by the order of bytes that Parquet's statistics use. */
+  /** Returns the least and the greatest value in byte order, which Parquet's statistics use. */
   bounds(): readonly [min: Buffer, max: Buffer] {
     const ordered = [...this.indexes.keys()].map((value) => Buffer.from(value)).sort(Buffer.compare);
     return [ordered[0]!, ordered.at(-1)!];

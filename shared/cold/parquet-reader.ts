@@ -25,7 +25,7 @@ import { readTrailer, type Trailer, unpack } from './parquet-trailer';
 import { decodeSkeleton, type RowSets } from './skeleton';
 
 /**
- * Opens an archive object: reads its trailer and its index.
+ * Opens an archive object by reading its trailer and its index.
  *
  * @throws {CorruptArchiveError} when the bytes are not a complete object of the format version that this release reads
  */
@@ -53,8 +53,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Reads the list of the warm items whose samples the object contains: sort key -> revision. Used only by the archiver
-   * and the purge.
+   * Reads the list of warm items whose samples the object contains: sort key -> revision. Used only by the archiver and
+   * the purge.
    */
   async warm(): Promise<Readonly<Record<string, string>>> {
     const { warm, warmCrc } = this.trailer;
@@ -101,7 +101,7 @@ export class ArchiveReader {
   }
 
   /**
-   * Reads back every chunk and compares it with the index.
+   * Reads every chunk back, and checks it against the index.
    *
    * @throws {CorruptArchiveError} when a chunk cannot be decoded or has a different number of samples
    */
@@ -157,8 +157,8 @@ export class ArchiveReader {
 /**
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
- * @param withVersions if false, all samples get the lowest version. That is correct only if no other tier or
- *   object has samples at these times: to merge them, the versions must be compared
+ * @param withVersions if false, all samples get the lowest version. That is correct only if no other tier or object has
+ *   samples at these times. Merging such samples requires their versions
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
@@ -171,7 +171,7 @@ export async function readListed(
   return readSeries(object, chunk, decodePageDirectory(directory!), { layout, wanted, withVersions });
 }
 
-/** Counts the samples that some columns of a listed chunk have in a time range, without a request. */
+/** Counts the samples in a time range for some columns of a listed chunk, without any request. */
 export function countListed(
   { directory }: ListedChunk,
   columns: Iterable<number>,

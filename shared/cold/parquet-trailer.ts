@@ -4,7 +4,7 @@ import { type ByteRange, CorruptArchiveError, type ObjectBytes } from './archive
 export const PARQUET_MAGIC = Buffer.from('PAR1');
 const TRAILER_MAGIC = Buffer.from('HTSDPQT1');
 const TRAILER_BYTES = 40;
-/** Size of the end of a file, in bytes: four bytes for the footer's length, then four for the magic number. */
+/** Size of the end of a Parquet file, in bytes: four bytes for the footer's length, and four for the magic number. */
 export const END_BYTES = 8;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 

@@ -29,12 +29,15 @@ import { END_BYTES, encodeTrailer, PARQUET_MAGIC, pack } from './parquet-trailer
 import type { RowSets } from './skeleton';
 
 /**
- * The writer ends a row group once it has at least ROW_GROUP_ROWS rows, or labels of at least ROW_GROUP_LABEL_BYTES
- * bytes. It never divides a group of series between row groups.
+ * The writer ends a row group once the row group has at least ROW_GROUP_ROWS rows, or at least ROW_GROUP_LABEL_BYTES
+ * bytes of labels. It never divides a group of series between row groups.
  */
 const ROW_GROUP_ROWS = 128 * 1024;
 const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
-/** Maximum size of a chunk's directory in the directory table, in bytes. Readers get a larger one from the object. */
+/**
+ * Maximum size, in bytes, of a chunk's directory in the directory table. Readers get a larger directory from the
+ * object.
+ */
 const MAX_LISTED_BYTES = 8 * 1024;
 
 /** A chunk of the row group that is being written. */
@@ -62,7 +65,7 @@ export class ArchiveWriter {
   private readonly listed: ListedChunk[] = [];
   private readonly layouts = new Map<Id, ByteRange>();
 
-  /** @param write receives the object's bytes in order; `addGroup` and `finish` wait for it */
+  /** @param write receives the object's bytes in order; `addGroup` and `finish` await it */
   constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
 
   /**
@@ -98,7 +101,7 @@ export class ArchiveWriter {
   /**
    * Completes the object.
    *
-   * @param warm the warm items that the object holds: sort key -> revision
+   * @param warm the warm items whose samples the object holds: sort key -> revision
    * @returns the object's chunks for the directory
    */
   async finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]> {
@@ -182,7 +185,7 @@ class RowGroup {
     this.rows += times.length;
   }
 
-  /** Encodes all columns except the values. @param offset where the returned bytes will be in the object */
+  /** Encodes all columns except the values. @param offset where in the object the returned bytes will be */
   finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
     const parts: Uint8Array[] = [];
     let end = offset;

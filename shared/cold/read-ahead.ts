@@ -2,8 +2,8 @@ import type { ByteRange } from './archive-format';
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 /**
- * Maximum number of blocks in memory. A reader alternates between the values of a row group and the other
- * columns, which come after the values. So it needs blocks from both places.
+ * Maximum number of blocks in memory. A reader alternates between the values of a row group and its other columns,
+ * which come after the values. So the reader needs blocks from both places.
  */
 const BLOCKS = 4;
 

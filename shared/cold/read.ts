@@ -5,16 +5,16 @@ import type { ListedSource } from './archive-directory';
 import { isRequested } from './archive-format';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
-/** Maximum number of requests in progress for objects, and also for the ranges of one object. */
+/** Maximum number of objects read at the same time, and of concurrent requests for ranges of one object. */
 const PARALLEL = 32;
 
-/** One of a day's objects that the manifest names. */
+/** One of the objects that the manifest names for a day. */
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;
   /**
-   * Tells whether the read may also get samples from `minMs` to `maxMs`, both inclusive, from another tier or object.
-   * If so, it needs the samples' versions.
+   * Returns whether the read may also get samples from `minMs` to `maxMs`, both inclusive, from another tier or object.
+   * If so, the read needs the samples' versions.
    */
   readonly isContested: (minMs: number, maxMs: number) => boolean;
 }
@@ -24,8 +24,8 @@ export interface ColdDay {
  * Otherwise the object's index locates the series. Concurrent reads of several sources share requests.
  *
  * @param listed the source's directory entries, by day
- * @param limit bounds the requests of several reads
- * @throws {ObjectGoneError} when an object was removed since the manifest was read; the caller must start again
+ * @param limit limits the number of concurrent requests of several reads
+ * @throws {ObjectGoneError} if an object was removed after the manifest was read; the caller must start over
  */
 export async function readCold(
   cold: ColdTier,

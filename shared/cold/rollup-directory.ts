@@ -15,15 +15,15 @@ import {
 import type { ListedRollup } from './rollup-format';
 import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
-/** A source's directory entry for the rollups of a span. */
+/** The directory entry of a source for the rollups of a span. */
 export interface RolledSource {
   readonly span: RollupSpan;
   /** The object's key and ETag. */
   readonly key: string;
   readonly etag: string;
   /**
-   * The archived state of each day that the rollup was made from. The rollup is exact for a day as long as the day's
-   * state has the same identity.
+   * The archived state of each day from which the rollup was made. The rollup is exact for a day as long as the day's
+   * state still has the same identity.
    */
   readonly days: RolledDays;
   /** See {@link deletionsKey}. */
@@ -33,7 +33,7 @@ export interface RolledSource {
   readonly excluded: readonly GroupId[];
 }
 
-/** The objects of a partition's span, and the archived days they were made from. */
+/** The rollup objects of a partition's span, and the archived days from which they were made. */
 export interface SpanState {
   /** Increases with each rewrite. */
   readonly revision: number;
@@ -41,7 +41,10 @@ export interface SpanState {
   readonly days: Readonly<Record<Day, readonly [identity: string, announcements: number]>>;
   /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
-  /** Groups without rollups: they have too many series in the span, or no day whose sums can be stored. */
+  /**
+   * Groups without rollups: a group is excluded if it has too many series in the span, or no day whose sums can be
+   * stored.
+   */
   readonly excluded: readonly GroupId[];
 }
 
@@ -50,14 +53,14 @@ export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded:
 /** Maximum size of an entry, in bytes. A larger entry is stored empty, and reads use samples instead. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 /**
- * How long the table keeps the revision of a removed span, ms. It is longer than any run of an archiver, so an archiver
- * that began before the removal still finds the revision.
+ * How long the table keeps the revision of a removed span, in ms. This is longer than any run of an archiver, so an
+ * archiver that began before the removal still finds the revision.
  */
 const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
 
 /**
- * The directory of rollups. For each source and span, it has the location of the source's grains, and the archived
+ * The directory of rollups. For each source and span, it holds the location of the source's grains, and the archived
  * states from which they were made. An entry is valid for a day only while the manifest has the state that the entry
  * names (DESIGN.md, "Rollups").
  *
@@ -74,8 +77,8 @@ export class RollupDirectory {
   ) {}
 
   /**
-   * Writes the entries for an object's groups. The groups are in order, each with the days and deletions from which it
-   * was made.
+   * Writes the directory entries for the groups of an object. The groups are in order, each with the days and deletions
+   * from which it was made.
    *
    * @param excluded groups that have samples in the span, but no grains in any rollup object
    */
@@ -104,7 +107,7 @@ export class RollupDirectory {
         key: { S: key },
         etag: { S: etag },
         deletions: { S: deletions },
-        // An entry without days is valid for no day.
+        // An entry without days is not valid for any day.
         days: { B: isListed ? days : new RolledDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
         omitted: { S: isListed ? withoutGrains : '[]' },
@@ -132,7 +135,7 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads a source's entries of one grain length, for all spans that contain a day from `fromDay` to `toDay`. */
+  /** Reads a source's entries for one grain length, in all spans that contain a day from `fromDay` to `toDay`. */
   async of(
     tenantId: Id,
     sourceId: Id,
@@ -154,7 +157,8 @@ export class RollupDirectory {
   }
 
   /**
-   * Reads the states of a partition's spans, keyed by sort key. Each state is the string that {@link commit} compares.
+   * Reads the states of a partition's spans, keyed by sort key. Each state is a string, which {@link commit} compares
+   * with the stored one.
    */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const items = await queryItems(this.table, { pk: metaKeys.rollupsOf(ref) });
@@ -165,7 +169,7 @@ export class RollupDirectory {
    * Commits the new state of a rewritten span.
    *
    * @param previous the state that {@link states} returned
-   * @returns false when another archiver committed first; nothing was changed
+   * @returns false if another archiver committed first, in which case nothing was changed
    */
   async commit(
     ref: PartitionRef,
@@ -201,7 +205,7 @@ export class RollupDirectory {
   }
 }
 
-/** Whether a span has been removed, and so has neither days nor objects. */
+/** Whether a span has been removed. A removed span has neither days nor objects. */
 export function isRemoved({ days, parts }: SpanState): boolean {
   return parts.length === 0 && Object.keys(days).length === 0;
 }
@@ -227,7 +231,7 @@ function rolledSourceOf(item: Item, grainMs: number): RolledSource {
   };
 }
 
-/** Returns the sort key of a span. Spans of one grain length sort by time. */
+/** Returns the sort key of a span. The keys of one grain length sort by time. */
 export function sortOf({ grainMs, name }: RollupSpan): string {
   return `${GRAIN_NAMES.get(grainMs)}#${name}`;
 }

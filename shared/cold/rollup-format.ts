@@ -18,14 +18,14 @@ import {
  * FORMAT.md describes the bytes. rollup-writer.ts writes and rollup-object.ts reads them.
  */
 
-/** A group's part of an object, as the directory of rollups lists it. */
+/** The part of an object that belongs to one group, as listed in the directory of rollups. */
 export interface ListedRollup {
   readonly group: GroupId;
   readonly layout: Id;
   readonly layoutRange: ByteRange;
   /**
-   * The offset at which the pages of each column begin. A column has a page for each series with grains, in the
-   * layout's order. A column of {@link EXTRA_VALUES} has pages only for the series that have a stored value in it.
+   * The offset at which the pages of each column begin. A column has a page for each series that has grains, in the
+   * layout's order. A column of {@link EXTRA_VALUES} has pages only for series with a stored value in that column.
    */
   readonly offsets: Readonly<Record<RolledColumn, number>>;
   /** The times of each series' grains, and the sizes of its pages: see {@link encodeGroupDirectory}. */
@@ -43,7 +43,7 @@ export interface MadeGroup extends RolledGroup {
 }
 
 /**
- * Some columns of a series' grains. A column without a stored value is absent. Concurrent readers share the arrays.
+ * Some columns of a series' grains. A column without any stored value is absent. Concurrent readers share the arrays.
  */
 export interface ReadGrains {
   readonly times: GrainTimes;
@@ -67,9 +67,10 @@ export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColum
 }
 
 /**
- * Maximum size of a directory, in bytes. A directory that would exceed it leaves out the times of first and last
- * samples. The bound exists because the directory is copied into a DynamoDB item (`MAX_ENTRY_BYTES` in
- * rollup-directory.ts). Only a group with many series that were sampled at different and irregular times reaches it.
+ * Maximum size of a directory, in bytes. A directory that would be larger leaves out the times of first and last
+ * samples. The limit exists because the directory is copied into a DynamoDB item (`MAX_ENTRY_BYTES` in
+ * rollup-directory.ts). Only a group with many series that were sampled at different and irregular times reaches the
+ * limit.
  */
 const MAX_TIMES_BYTES = 32 * 1024;
 

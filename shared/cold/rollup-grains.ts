@@ -16,10 +16,10 @@ export type RolledValue = (typeof ROLLED_VALUES)[number];
  *
  * - `restMin`: stored where it differs from {@link derivedRestMin}.
  * - `restMax`: stored where it differs from the grain's `max`.
- * - `resets`: the sum of a counter's values just before each fall; 0 if there is no fall. NaN if the values
- *   fall too often to be those of a counter ({@link fallsRarely}).
- * - `toRest`: if a sample is at the grain's start, the difference from the grain's `first` to the first value
- *   of its rest. NaN if the difference is unknown. Where `resets` is NaN, it is also unknown, but not stored.
+ * - `resets`: the sum of a counter's values just before each fall; 0 if there is no fall. NaN if the values fall too
+ *   often for a counter ({@link fallsRarely}).
+ * - `toRest`: if a sample is at the grain's start, the difference from the grain's `first` to the first value of its
+ *   rest. NaN if the difference is unknown. Where `resets` is NaN, `toRest` is unknown too, but not stored.
  */
 export const EXTRA_VALUES = ['restMin', 'restMax', 'resets', 'toRest'] as const;
 export type ExtraValue = (typeof EXTRA_VALUES)[number];
@@ -39,20 +39,20 @@ export interface GrainTimes {
   readonly starts: Float64Array;
   /** Number of samples in each grain. */
   readonly counts: Float64Array;
-  /** From the grain's start to its first sample, ms. */
+  /** Time from the grain's start to its first sample, in ms. */
   readonly firsts: Float64Array;
-  /** From the grain's last sample to its end, ms; at least 1. */
+  /** Time from the grain's last sample to the grain's end, in ms; at least 1. */
   readonly lasts: Float64Array;
   /**
-   * From the grain's start to the first sample after the start, ms. Set only if the grain has a sample at its very
-   * start. Otherwise it is 0, and `firsts` has the time.
+   * Time from the grain's start to the first sample after it, in ms. Set only if the grain has a sample at its very
+   * start. Otherwise it is 0, and `firsts` has this time.
    */
   readonly restFirsts: Float64Array;
   /** 1 at each inexact grain ({@link isInexact}), else 0. PromQL reads the samples of inexact grains. */
   readonly inexact: Float64Array;
 }
 
-/** The grains of a series that have samples, ascending. */
+/** The grains in which a series has samples, ascending. */
 export interface RolledSeries extends GrainTimes {
   readonly values: Readonly<Record<RolledValue, Float64Array>>;
   /** A column without a stored value is absent. */
@@ -80,7 +80,7 @@ export const NO_GRAINS: RolledSeries = {
 /**
  * Aggregates every series of a block.
  *
- * @returns undefined when a sum cannot be stored: see {@link isStorable}
+ * @returns undefined if a sum cannot be stored: see {@link isStorable}
  */
 export function rollUp(block: Block, grainMs: number): RolledSeries[] | undefined {
   if (sampleCount(block) === 0) return block.columns.map(() => NO_GRAINS);
@@ -191,31 +191,30 @@ function extrasOf(
 }
 
 /**
- * Returns the minimum of a grain's rest that a reader assumes if none is stored. If the values never fall, like those
- * of a counter, it is the rest's first value. Otherwise it is the minimum of the whole grain.
+ * Returns the minimum that a reader assumes for a grain's rest if none is stored. If the values never fall, as in a
+ * counter, it is the first value of the rest. Otherwise it is the minimum of the whole grain.
  */
 export function derivedRestMin(min: number, first: number, resets: number, toRest: number): number {
   return resets === 0 ? first + toRest : min;
 }
 
 /**
- * Returns whether a grain's values may be those of a counter: at most one sample in ten is lower than the previous
- * sample. For values that fall more often, `resets` is useless, and storing `resets` and `toRest` would take as many
- * bytes as the other values.
+ * Returns whether a grain's values may come from a counter: at most one sample in ten is lower than the previous one.
+ * For values that fall more often, `resets` is useless, and storing `resets` and `toRest` would take as many bytes as
+ * the other values.
  */
 function fallsRarely(falls: number, count: number): boolean {
   return 10 * falls <= count;
 }
 
 /**
- * Maximum relative error of the sum that is stored for a grain. The actual error is far smaller if all values have the
- * same sign.
+ * Maximum relative error of a grain's stored sum. If all values have the same sign, the actual error is far smaller.
  */
 const SUM_ERROR = 1e-12;
 
 /**
- * Whether a sum is too far from the correct sum, or is not finite because one of the grain's values is not. A
- * stale marker, for example, is a NaN.
+ * Whether a sum is too far from the correct sum, or is not finite because one of the grain's values is not finite. (A
+ * stale marker, for example, is a NaN.)
  */
 function isInexact(sum: number, right: number): boolean {
   return !(Math.abs(sum - right) <= SUM_ERROR * Math.abs(right));

@@ -27,7 +27,7 @@ import {
   storedExtras,
 } from './rollup-grains';
 
-/** The parts of a group that have been decoded so far. They grow with each read. */
+/** The parts of a group that have been decoded so far. Each read may add more. */
 interface DecodedGroup {
   readonly directory: GroupDirectory;
   /** Decoded columns, by series. */
@@ -36,8 +36,8 @@ interface DecodedGroup {
 }
 
 /**
- * Caches decoded rollups, enough for some months of a hundred hosts. Entries never become stale: the cache's keys
- * contain an object's key and ETag, which each read gets from the directory. The bytes of an object with a given key
+ * Caches decoded rollups. It has room for a few months of a hundred hosts. Entries never become stale: each cache key
+ * contains an object's key and ETag, which every read gets from the directory. The bytes of an object with a given key
  * and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
@@ -49,10 +49,10 @@ const COLUMN_BYTES = 200;
  * while the page is cached.
  *
  * @param object its `name` must be unique, such as its key and ETag
- * @param columnsOf returns the columns to read of series with these times. If it returns none, only the directory is
+ * @param columnsOf returns the columns to read for series with these times. If it returns none, only the directory is
  *   used
  * @param wanted position in the result, by labels key
- * @returns the grains of each wanted series that the group has, by position
+ * @returns the grains of each wanted series that the group contains, by position
  * @throws {CorruptArchiveError}
  */
 export async function readRollup(
@@ -114,7 +114,7 @@ interface MissingPage {
   readonly page: ByteRange;
 }
 
-/** Lists the pages that are still to be decoded, in the object's order. */
+/** Lists the pages that are not decoded yet, in the object's order. */
 function missingPages(
   { offsets }: ListedRollup,
   { directory: { timelines, pageBytes }, columns }: DecodedGroup,
@@ -138,7 +138,7 @@ function openGroup({ directory }: ListedRollup): DecodedGroup {
   return {
     directory: decodeGroupDirectory(directory),
     columns: eachColumn(() => new Map()),
-    // An estimate; most of the memory is the sizes of the series' pages.
+    // An estimate; most of the memory is taken by the page sizes of each series.
     bytes: 20 * directory.length,
   };
 }
@@ -153,8 +153,8 @@ async function readLayout(
 }
 
 /**
- * A rollup object held in memory. When the archiver replaces an object, it copies from the old object the groups and
- * days that did not change.
+ * A rollup object held in memory. When the archiver replaces an object, it copies unchanged groups and days from the
+ * old object.
  */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;

@@ -18,7 +18,7 @@ export interface ReadPlace {
   readonly place: string;
   readonly bytes: number;
   readonly samples: number;
-  /** Start times of the first and the last hour or day that was read; undefined when none was read. */
+  /** Start times of the first and the last grain (hour or day) that was read; undefined if none was read. */
   readonly extent: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
@@ -28,7 +28,8 @@ const PARALLEL = 32;
 export interface RolledObject {
   readonly requested: RequestedRollup;
   /**
-   * The grains of each series, with the series' position in the request. A series that changed its group occurs twice.
+   * The grains of each series, with the series' position in the request. A series that moved to another group occurs
+   * twice.
    */
   readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
   readonly place: string;
@@ -38,7 +39,7 @@ export interface RolledObject {
 /**
  * Reads whole columns of series from rollup objects.
  *
- * @param columnsOf returns the columns to read of series with these times
+ * @param columnsOf returns the columns to read for series with these times
  * @throws {ObjectGoneError}
  */
 export function readObjects(

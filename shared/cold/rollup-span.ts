@@ -5,18 +5,18 @@ import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { IDENTITY_BYTES } from './archived-day';
 
-/** The time that one rollup object of a partition covers: a month for hours, a year for days. */
+/** The time range that a rollup object covers: a month if its grains are hours, a year if they are days. */
 export interface RollupSpan extends TimeRange {
-  /** Length of the span's grains, ms: an hour or a day. */
+  /** Length of the span's grains, in ms: an hour or a day. */
   readonly grainMs: number;
   /** `2026-11` or `2026`. */
   readonly name: string;
 }
 
-/** Lengths of stored grains, ms. */
+/** Lengths of stored grains, in ms. */
 export const GRAINS_MS: readonly number[] = [HOUR_MS, DAY_MS];
 
-/** Returns the span of a grain length that contains a day. */
+/** Returns the span that contains a day, for a grain length. */
 export function spanOf(grainMs: number, day: Day): RollupSpan {
   return { grainMs, name: nameOf(grainMs, day), ...rangeOf(grainMs, day) };
 }
@@ -64,8 +64,9 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 }
 
 /**
- * Returns an id of the source's deletions that affect a span; '' if there are none. A rollup stores the id for the
- * deletions that were applied to it. If a source's deletions have another id now, the rollup lacks some of them.
+ * Returns an id for those of a source's deletions that affect a span; '' if there are none. A rollup stores the id of
+ * the deletions that were applied to it. If the id of the source's deletions is now different, some deletions were not
+ * applied to the rollup.
  */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {
   const touching = deletions.filter((deletion) => deletion.fromMs < toMs && deletion.toMs > fromMs);

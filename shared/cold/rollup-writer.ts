@@ -28,7 +28,7 @@ import {
 } from './rollup-format';
 import { EXTRA_VALUES, eachValue, type RolledColumn, type RolledValue } from './rollup-grains';
 
-/** The writer adds whole groups to a row group, and ends the row group once it has at least this number of rows. */
+/** The writer adds whole groups to a row group, and ends the row group once it has at least this many rows. */
 const ROW_GROUP_ROWS = 128 * 1024;
 
 interface AddedGroup extends MadeGroup {
@@ -55,7 +55,7 @@ export class RollupWriter {
     return this.end;
   }
 
-  /** Adds a group. Groups must be added in ascending order, each once, and have at least one grain. */
+  /** Adds a group. Groups must be added in ascending order, each once, and must have at least one grain. */
   addGroup(group: GroupId, made: MadeGroup): void {
     const { series } = made;
     const pages = series.map(({ starts, values, extras }): SeriesPages => {
@@ -153,8 +153,8 @@ export class RollupWriter {
         deletions,
       });
     }
-    // Copy the pages into one buffer. Otherwise each page would keep alive the buffer that zlib allocated for it, which
-    // is seven times as large as the page.
+    // Copy the pages into one buffer. Otherwise, each page would keep alive the buffer that zlib allocated for it,
+    // which is seven times the size of the page.
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 
@@ -173,7 +173,7 @@ export class RollupWriter {
     return { offset, length, encodings: VALUE_ENCODINGS, uncompressedBytes, offsetIndex };
   }
 
-  /** Writes the pages of a column, ordered by group, and notes where each group's pages begin. */
+  /** Writes the pages of a column, ordered by group, and records in `offsets` where each group's pages begin. */
   private appendPages(
     name: RolledColumn,
     added: readonly AddedGroup[],

@@ -2,14 +2,14 @@ import { type Block, type Column, encodeChunk, openChunk } from '../codec';
 import { ByteReader, ByteWriter } from '../model/bytes';
 
 /**
- * A skeleton is a block without its values. Archive objects store each series' values in a page that any
- * Parquet reader understands. Only our own readers need the rest: the versions, and which series has a value at which
- * time. The rest is stored as a chunk whose values are all 0.
+ * A skeleton is a block without its values. Archive objects store each series' values in a page that any Parquet reader
+ * understands. Only our own readers need the rest: the versions, and which series have values at which times. These are
+ * stored as a chunk whose values are all 0.
  */
 
 /**
- * Tells in which rows of a block each series has values. A row set is a set of rows; series with values in
- * the same rows share one.
+ * The rows of a block in which each series has values. A row set is a set of rows; series with values in the same rows
+ * share one row set.
  *
  *     uvarint  number of series
  *     uvarint  number of row sets
@@ -76,7 +76,7 @@ export function decodeSkeleton(bytes: Uint8Array, rowSets: RowSets, values: read
 }
 
 /**
- * Whether some values have a version that differs from their row's. The skeleton then has a column for each
+ * Whether any value has a version that differs from its row's version. If so, the skeleton has a column for each
  * series.
  */
 function hasOwnVersions({ columns }: Block): boolean {

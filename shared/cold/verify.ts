@@ -4,14 +4,14 @@ import { CorruptArchiveError } from './archive-format';
 import type { ArchivedPart } from './archived-day';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
-/** Classes of errors which mean that the bytes of an object are not those that were written. */
+/** Classes of errors that mean that an object's bytes differ from the bytes that were written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
 
 /**
- * Reads a whole object back, and compares it with the manifest's entry (ETag, size, number of samples) and with
- * the checksums and counts in its own index.
+ * Reads a whole object back, and checks it against the manifest's entry (ETag, size, number of samples) and against the
+ * checksums and counts in its own index.
  *
- * @returns the difference; undefined when there is none
+ * @returns a description of the difference; undefined if there is none
  */
 export async function verifyObject(
   cold: ColdTier,

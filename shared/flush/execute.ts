@@ -20,7 +20,7 @@ export interface FlushDependencies {
   readonly windowMs: number;
 }
 
-/** The result of a flush of one partition. A group-window is the samples of one group in one window of time. */
+/** The result of flushing one partition. A group-window is the samples of one group in one window of time. */
 export interface FlushCount {
   /** Number of group-windows moved. */
   readonly windows: number;
@@ -29,38 +29,41 @@ export interface FlushCount {
   readonly bytes: number;
   /**
    * Number of group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
-   * unless a replay restores them, which requires that the stream still has the records.
+   * unless a replay restores them, which is possible only while the stream still has the records.
    */
   readonly expired: number;
-  /** An error for each group-window that could not be moved. The group-window stays due, so a later flush moves it. */
+  /**
+   * An error for each group-window that could not be moved. Such a group-window stays due, so a later flush moves it.
+   */
   readonly failures: readonly Error[];
 }
 
-/** Duration of a lease, ms. It is longer than moving the leased windows takes, and shorter than the longest invocation. */
+/**
+ * Duration of a lease, in ms: longer than it takes to move the leased windows, and shorter than the longest invocation.
+ */
 const LEASE_MS = 120_000;
 /** Maximum number of group-windows that are leased, announced and moved together. */
 const MAX_LEASES = 128;
 /** Maximum number of concurrent requests in one step. */
 const PARALLEL = 16;
 /**
- * Maximum number of group-windows that a flusher moves at the same time, over all partitions. Suppose that a window has
- * 2,000 frames of 8 KB each, the largest possible. With their block and chunk they take about 48 MB, so 16 windows take
- * less than half of the flusher's 1,769 MB.
+ * Maximum number of group-windows that a flusher moves at the same time, over all partitions. In the largest possible
+ * move, a window has 2,000 frames of 8 KB each. With their block and chunk, the frames take about 48 MB, so 16 windows
+ * take less than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
 /** Maximum number of times that the flusher merges a group-window again because another writer changed its items. */
 const MAX_CONFLICTS = 10;
 
 /**
- * Moves the due group-windows of one partition from memory to the warm tier, up to 128 at a time, until none
- * is left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
- * (DESIGN.md, rule 3). A crash at any step never loses a sample. It may leave samples in both tiers, and a merge
- * removes such duplicates.
+ * Moves the due group-windows of one partition from memory to the warm tier, up to 128 at a time, until none is left or
+ * time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote (DESIGN.md, rule 3).
+ * A crash at any step never loses a sample. It may leave samples in both tiers; a merge removes these duplicates.
  *
  * @param beforeMs see {@link FrameMover.lease}
- * @param hasTime called before each lease of windows; false ends the flush
- * @param options `limit` limits the group-windows that are moved at the same time; partitions that are flushed in
- *   parallel share one limit. For `spreadMs`, see {@link FrameMover.lease}
+ * @param hasTime called before each lease of windows. If it returns false, the flush ends
+ * @param options `limit` limits how many group-windows are moved at the same time; partitions that are flushed in
+ *   parallel share one limiter. For `spreadMs`, see {@link FrameMover.lease}
  */
 export async function flushPartition(
   dependencies: FlushDependencies,
@@ -88,7 +91,7 @@ export async function flushPartition(
         try {
           moved.push({ lease, ...(await moveWindow(dependencies, ref, lease)) });
         } catch (cause) {
-          // Go on with the other windows. This one becomes due again when its lease has expired.
+          // Continue with the other windows. This one becomes due again when its lease expires.
           const { group, windowStart } = lease;
           failures.push(new Error(`window ${windowStart} of group ${group} did not move`, { cause }));
         }
@@ -108,7 +111,7 @@ export async function flushPartition(
   return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
-/** The frames of a group-window to trim, and how much was written to the warm table for them. */
+/** The frames to trim from a group-window, and how much was written to the warm table for them. */
 interface Moved {
   readonly frames: MovedFrames;
   readonly samples: number;
@@ -122,8 +125,8 @@ async function moveWindow(
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.mover.frames(ref, group, windowStart);
-  // Either the frames have expired, or another flusher moved them after this flusher's lease had ended. The trim tells
-  // which.
+  // Either the frames have expired, or another flusher moved them after this flusher's lease had ended. The trim finds
+  // out which.
   if (read.frames.length === 0) return { frames: digestFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
@@ -144,8 +147,8 @@ async function moveWindow(
     const { layer, merged, layout } = planLayer(layouts, items);
     let block = gather(layout, layouts, frames);
     for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
-    // The chunk names its layout only by id. Put the layout into the catalogue before the chunk: without it, nobody
-    // could tell which series are in the chunk.
+    // The chunk names its layout only by id. Put the layout into the catalogue before writing the chunk: without the
+    // layout, nobody could tell which series the chunk contains.
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
@@ -188,8 +191,8 @@ async function takeFrames(
 }
 
 /**
- * Reads a layout of a group. The memory tier has the layouts of the frames in it. Older layouts, which chunks
- * may refer to, are only in the catalogue.
+ * Reads a layout of a group. The memory tier has the layouts of the frames in memory. Older layouts, which chunks may
+ * refer to, are only in the catalogue.
  */
 async function readLayout(
   hot: HotTier,

@@ -13,12 +13,13 @@ interface KeepDependencies {
 }
 
 /**
- * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its time to
- * live gets its full time to live again, counted from now. Each partition is checked in one minute of the day. The
- * flusher does this instead of the archiver, so that nothing expires while the archiver is off or fails.
+ * Keeps warm items of open days from expiring before they are archived. When half of an item's time to live has passed,
+ * the item gets its full time to live again, counted from now. Each partition is checked once a day, in a minute that
+ * depends on the partition. The flusher does this instead of the archiver, so that nothing expires while the archiver
+ * is off or fails.
  *
- * @param warmTtlMs time to live of a warm item, counted from when it was written, in ms
- * @returns number of extended items. Extending an item costs as many write units as writing it
+ * @param warmTtlMs time to live of a warm item from when it is written, in ms
+ * @returns the number of extended items. Extending an item costs as many write units as writing it
  */
 export async function keepOpenDaysInTurn(
   dependencies: KeepDependencies,
@@ -46,7 +47,7 @@ export async function keepOpenDays(
   return kept;
 }
 
-/** Selects the open days that may have items written at or before the time `ms`. */
+/** Selects the open days that may have items that were written at or before `ms`. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
 }

@@ -17,14 +17,14 @@ export interface LaneDependencies extends PartitionsDependencies {
   readonly tenants: Pick<Tenants, 'isDeleted'>;
 }
 
-/** The task of one run of a lane. */
+/** The parameters of one run of a lane. */
 export interface LaneTask extends FlushTask {
   /** Number of the lane, from 0. */
   readonly lane: number;
   readonly lanes: number;
   /**
-   * The stream's watermark, ms, read before the run; 0 if unknown. Every record that arrived before the watermark has
-   * been appended to memory.
+   * The stream's watermark, in ms, as read before the run; 0 if unknown. Every record that arrived before the watermark
+   * has been appended to memory.
    */
   readonly watermarkMs: number;
   /**
@@ -34,20 +34,20 @@ export interface LaneTask extends FlushTask {
   readonly startAt: number;
 }
 
-/** The result of a run. `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, flushed or not. */
+/** The result of a run. `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, whether flushed or not. */
 export interface LaneSum extends FlushSum {
   /** All partitions of the lane. */
   readonly partitions: readonly PartitionRef[];
 }
 
-/** Number of tenants that are looked up at the same time. */
+/** Maximum number of tenants that are looked up at the same time. */
 const TENANTS_READ_AT_ONCE = 16;
 
 /**
  * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
  * each on its own partitions. The schedule invokes a run of each lane once a minute. A run surveys hundreds of
- * partitions with one call. It makes separate calls for a partition only if the partition has something due, or if the
- * partition's mark does not name its primary.
+ * partitions with one call. It makes separate calls for a partition only if the partition has a group-window that is
+ * due, or if the partition's mark does not name its primary.
  */
 export async function flushLane(
   dependencies: LaneDependencies,
@@ -61,8 +61,8 @@ export async function flushLane(
   const due: PartitionRef[] = [];
   const waiting: FlushSum[] = [];
   /**
-   * Surveys partitions. Returns the partitions about which the survey tells nothing, for example because
-   * their mark is missing or wrong.
+   * Surveys partitions. Returns the partitions about which the survey gives no information, for example because their
+   * mark is missing or wrong.
    */
   const survey = async (refs: readonly PartitionRef[]) => {
     const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
@@ -99,7 +99,7 @@ async function resolveOne(
 ): Promise<void> {
   for (const ref of refs) {
     if (await tenants.isDeleted(ref.tenantId)) continue;
-    // Ignore the error: if the node does not answer, the flush of the partition fails too, and reports the reason.
+    // Ignore the error: if the node does not respond, the flush of the partition fails too, and reports the reason.
     await losses.resolve(ref).catch(() => {});
     return;
   }

@@ -14,23 +14,23 @@ export interface PartitionsDependencies extends FlushDependencies {
   readonly now: () => number;
 }
 
-/** The result of flushing one or more partitions, and what is left in memory afterwards. */
+/** The result of flushing one or more partitions, and facts about the group-windows left in memory afterwards. */
 export interface FlushSum extends Omit<FlushCount, 'failures'> {
   /** Number of group-windows that could not be moved. A partition that failed as a whole counts as one. */
   readonly failed: number;
   /**
    * Number of group-windows left in memory that would be due even with the longest delay. A partition that failed, or
-   * that the flush had no time for, counts as one.
+   * for which no time was left, counts as one.
    */
   readonly remaining: number;
   /**
-   * Time of the first write to the oldest group-window left in memory, ms by the Redis server's clock; Infinity if
-   * memory has no group-window.
+   * Time of the first write to the oldest group-window left in memory, in ms by the Redis server's clock; Infinity if
+   * no group-window is left.
    */
   readonly oldestMs: number;
   /**
-   * The lowest time at which a frame left in memory arrived in the stream, ms; Infinity if memory has no frames, 0 if
-   * the time is unknown.
+   * The earliest time at which a frame that is still in memory arrived in the stream, in ms; Infinity if memory has no
+   * frames, 0 if the time is unknown.
    */
   readonly lowestArrivalMs: number;
 }
@@ -47,7 +47,7 @@ const EMPTY: FlushSum = {
   lowestArrivalMs: Infinity,
 };
 
-/** The result for a partition that was not flushed, so nothing is known about it. */
+/** The result for a partition that was not flushed. Nothing is known about the partition. */
 const NOT_FLUSHED: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
 
 /** Returns the result for a partition in which a survey found nothing due. */
@@ -75,21 +75,21 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 }
 
 /**
- * Number of partitions that are flushed at the same time. Most partitions have few due group-windows, so a flush mostly
- * waits for responses. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
+ * Maximum number of partitions flushed at the same time. Most partitions have few due group-windows, so a flush mostly
+ * waits for responses. Memory is limited by {@link WINDOWS_AT_ONCE}, which all partitions share.
  */
 const PARTITIONS_AT_ONCE = 8;
 
-/** The task of a flush. */
+/** The parameters of a flush. */
 export interface FlushTask {
   /**
-   * A group-window without a delay is due if its first write was at this time or earlier, ms by the Redis server's
+   * A group-window without a delay is due if its first write was at or before this time, in ms by the Redis server's
    * clock.
    */
   readonly dueBeforeMs: number;
-  /** Maximum delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delay. */
+  /** Maximum delay of a group-window, in ms (hot/due-score.ts); 0 moves group-windows without delay. */
   readonly spreadMs: number;
-  /** Called before each partition, and before each lease of its windows. False ends the flush. */
+  /** Called before each partition, and before each lease of its windows. If it returns false, the flush ends. */
   readonly hasTime: () => boolean;
   /** Called for each partition or group-window that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;
@@ -113,8 +113,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
-      // If frames have expired, the partition's mark is no longer valid. Resolve it now. Otherwise `isMarkedHere` below
-      // would be false, and the lane's lowest arrival time would stay unknown until the next run.
+      // If frames have expired, the partition's mark is no longer valid. Resolve the mark now: otherwise `isMarkedHere`
+      // below would be false, and the lane's lowest arrival time would stay unknown until the next run.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -128,7 +128,8 @@ export async function flushPartitions(
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // Without a valid mark, memory was wiped after `resolve`: it is empty now, but its samples were never flushed.
+        // If there is no valid mark, memory was wiped after `resolve`. It is empty now, but its samples were never
+        // flushed.
         lowestArrivalMs: isMarkedHere ? lowestArrivalMs : 0,
       };
     } catch (error) {
@@ -138,7 +139,7 @@ export async function flushPartitions(
   });
 }
 
-/** Flushes the partitions that hold a host's samples. Used by an operator's command. */
+/** Flushes the partitions that hold a host's samples. Used by an operator command. */
 export async function flushHost(
   dependencies: PartitionsDependencies & { readonly tenants: Pick<Tenants, 'read'> },
   { tenant: name, id }: { readonly tenant: string; readonly id: string },

@@ -5,14 +5,14 @@ import { type Day, dayOf } from '../model/placement';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
 
 /**
- * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are
- * due, and announces their days: it marks the days as open in the manifest. It takes the first frames of each
- * window ({@link planTake}), and merges them with the warm items of one layer of the window ({@link
- * planLayer}). It cuts the result into items, and puts those that changed ({@link planItems}). Then it
- * announces the days again, and trims exactly the frames that it took.
+ * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are due, and
+ * announces their days: it marks the days as open in the manifest. It takes the first frames of each window
+ * ({@link planTake}), and merges them with the warm items of one layer of the window ({@link planLayer}). It divides
+ * the result into items, and puts the items that changed ({@link planItems}). Then it announces the days again, and
+ * trims exactly the frames that it took.
  *
- * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one
- * layer. It has more if all its series together would exceed the bounds of a layout.
+ * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one layer. A
+ * window has more layers if all its series together would exceed the bounds of a layout.
  */
 
 /**
@@ -30,7 +30,7 @@ export function announcedDays(leases: readonly { readonly windowStart: number }[
   return [...new Set(leases.map(({ windowStart }) => dayOf(windowStart)))];
 }
 
-/** The next step for the frames of a window. */
+/** The next step in moving the frames of a window. */
 export type TakePlan =
   /** Read this layout, then plan again. */
   | { readonly act: 'read'; readonly layoutId: Id }
@@ -39,8 +39,8 @@ export type TakePlan =
 
 /**
  * Decides how many frames of a window move together. Their series must fit into one layout, so frames are taken until
- * the next frame's series would exceed the bounds of a layout. The frames at the beginning that share the first frame's
- * layout are always taken.
+ * the next frame's series would exceed the bounds of a layout. The leading frames that have the same layout as the
+ * first frame are always taken.
  *
  * @param frames the layout id of each frame, in the order of the list in memory
  * @param known layouts read so far, by id
@@ -73,7 +73,7 @@ export interface LayerPlan<Item> {
   readonly layer: number;
   /** The existing items of the layer, with which the frames are merged; none for a new layer. */
   readonly merged: readonly Item[];
-  /** Layout of all series of the frames and of `merged`. */
+  /** Layout of all series in the frames and in `merged`. */
   readonly layout: Layout;
 }
 
@@ -97,22 +97,23 @@ export function planLayer<Item extends Pick<StoredItem, 'layer' | 'layout'>>(
 }
 
 export interface ItemPut {
-  /** The item has the samples from this time up to the start of the layer's next item, ms. */
+  /** The item has the samples from this time, in ms, up to the start of the layer's next item. */
   readonly startMs: number;
   readonly chunk: Uint8Array;
   readonly revision: string;
-  /** Revision of the item that this one replaces; undefined if there must be no item yet. */
+  /** Revision of the item that this item replaces; undefined if no such item may exist yet. */
   readonly replaces: string | undefined;
 }
 
 /**
- * Divides the block of a layer into warm items. Each existing item is replaced by a new one that begins at the same
- * time. A new item that would be too large is divided further. Leaves out the items that did not change.
+ * Divides the block of a layer into warm items. Each existing item is replaced by a new item that begins at the same
+ * time. A new item that would be too large is divided further. Leaves out items that did not change.
  *
  * @param block the whole layer: the frames merged with the existing items
  * @param existing the items that the layer has so far
- * @returns the items to put, the latest first. A put may shorten an existing item. The samples that it removes are
- *   already in a later item by then, so a reader does not miss them, and a crash between two puts does not lose them
+ * @returns the items to put, the latest first. A put may shorten an existing item. By then, the samples that the put
+ *   removes are already in a later item, so a reader does not miss them, and a crash between two puts does not lose
+ *   them
  */
 export function planItems(
   block: Block,
@@ -156,7 +157,10 @@ function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   return sliceBlock(block, fromMs, starts[i + 1] ?? Infinity);
 }
 
-/** Encodes a block as chunks of at most `maxChunkBytes`, by halving the block in time. Never splits a single row. */
+/**
+ * Encodes a block as chunks of at most `maxChunkBytes` bytes, halving the block in time as often as needed. Never
+ * splits a single row.
+ */
 function cutToFit(
   block: Block,
   startMs: number,

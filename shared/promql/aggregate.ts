@@ -6,7 +6,7 @@ import { CompensatedMean, quantileOf } from './sums';
 import type { Aggregation, AggregationOperator } from './syntax';
 import { type Budget, emptyVectors, VALUES_PER_CHECK, type Vectors, withLabels } from './vectors';
 
-/** Which group each row belongs to: `groups[row]` is an index of `labels`. */
+/** The group that each row belongs to: `groups[row]` is an index into `labels`. */
 interface Grouping {
   readonly groups: Uint32Array;
   readonly labels: Labels[];
@@ -158,7 +158,7 @@ function accumulator(op: AggregationOperator, param: number): Accumulator {
 /**
  * Aggregates vectors at each step.
  *
- * @param params argument of `quantile` at each step
+ * @param params the argument of `quantile` at each step
  */
 export function aggregate(
   { op, ...by }: Grouped & { readonly op: AggregationOperator },
@@ -279,7 +279,7 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
         const key = labelsKey(named);
         group = rows.get(key);
         if (group === undefined) {
-          // A series may have a different value at each step, and then makes as many series as steps.
+          // A series that has a different value at each step produces as many result series as there are steps.
           budget.hold(steps);
           group = { labels: named, counts: new Float64Array(steps) };
           rows.set(key, group);

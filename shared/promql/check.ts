@@ -1,7 +1,7 @@
 import { parseError } from './errors';
 import { COMPARISONS, childrenOf, type Expr, SET_OPERATORS, typeOf, type ValueType } from './syntax';
 
-/** Names of types in Prometheus' documentation. */
+/** The names that Prometheus' documentation uses for the types. */
 const NAMES: Record<ValueType, string> = {
   scalar: 'scalar',
   vector: 'instant vector',

@@ -29,7 +29,7 @@ export function quotedNames(query: string): string {
   return quoted;
 }
 
-/** Keywords that precede a list of labels. */
+/** Keywords that come before a list of labels. */
 const LISTS: ReadonlySet<string> = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right']);
 
 /** A name with a dot, optionally followed by the brace of its matchers. */

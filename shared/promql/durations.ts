@@ -2,7 +2,7 @@ import { PromqlError } from './errors';
 import { MAX_DURATION_MS } from './numbers';
 import type { Duration } from './syntax';
 
-/** Times of the query to which durations may refer. */
+/** The properties of a query to which its durations may refer. */
 export interface QueryTimes {
   readonly stepMs: number;
   readonly rangeMs: number;
@@ -12,8 +12,7 @@ export interface QueryTimes {
  * Computes a duration.
  *
  * @returns whole ms
- * @throws {PromqlError} `bad_data` when the duration is not finite, is too long, or must be positive and is
- *   not
+ * @throws {PromqlError} `bad_data` when the duration is not finite, is too long, or is not positive though it must be
  */
 export function durationMs(duration: Duration, times: QueryTimes, mayBeNegative = false): number {
   const seconds = secondsOf(duration, times);

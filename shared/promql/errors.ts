@@ -1,6 +1,6 @@
 /**
- * A query that cannot be answered. Its kind is Prometheus' `errorType`: `bad_data` if it does not parse,
- * `execution` if evaluation fails or exceeds a limit, `timeout` if it takes too long.
+ * The query cannot be answered. `kind` is Prometheus' `errorType`: `bad_data` if the query does not parse, `execution`
+ * if its evaluation fails or exceeds a limit, `timeout` if it takes too long.
  */
 export class PromqlError extends Error {
   override readonly name = 'PromqlError';
@@ -13,7 +13,7 @@ export class PromqlError extends Error {
   }
 }
 
-/** A query whose vectors would not fit in memory. Fewer steps at a time may fit. */
+/** The vectors of a query would not fit in memory. They may fit if fewer steps are evaluated at a time. */
 export class TooManyValuesError extends PromqlError {
   /** @param maxValues the limit */
   constructor(maxValues: number) {
@@ -25,8 +25,8 @@ export class TooManyValuesError extends PromqlError {
 }
 
 /**
- * An expression that is not valid PromQL, or whose types do not match. The message starts with line and
- * column: `1:4: parse error: ...`.
+ * Creates the error for an expression that is not valid PromQL, or whose types do not match. The message starts with
+ * the line and column: `1:4: parse error: ...`.
  */
 export function parseError(text: string, at: number, message: string): PromqlError {
   const before = text.slice(0, at).split('\n');

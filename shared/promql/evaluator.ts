@@ -66,14 +66,14 @@ const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_t
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
   /**
-   * Whether the evaluation rejects series with the same labels, even at different steps. If so, its result also depends
-   * on steps that were not evaluated.
+   * Whether the evaluation rejects two series with the same labels even if they have values at different steps. If so,
+   * the result also depends on steps that were not evaluated.
    */
   needsAllSteps = false;
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The selectors whose ranges are widened to whole grains, with the length of the grains in ms. */
+    /** The selectors whose ranges are widened to whole grains, and the length of the grains in ms. */
     private readonly widened: ReadonlyMap<Selector, number>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
@@ -194,7 +194,7 @@ export class Evaluator {
     return rows.vectors();
   }
 
-  /** Applies a function to each value and drops the metric's name. */
+  /** Applies a function to each value, and removes the metric's name. */
   private each(input: Vectors, compute: (value: number, step: number) => number): Vectors {
     const output = this.budget.vectors(input.labels.map(withoutName), input.steps);
     output.present.set(input.present);
@@ -332,7 +332,7 @@ export class Evaluator {
     const low = (step: number) => lowest?.[step] ?? Number.NEGATIVE_INFINITY;
     const high = (step: number) => highest?.[step] ?? Number.POSITIVE_INFINITY;
     const output = this.each(input, (value, step) => greatest(low(step), least(high(step), value)));
-    // If the lower bound is above the upper one, no element remains.
+    // If the lower bound is above the upper bound, no element remains.
     for (let at = 0, step = 0; at < output.present.length; at++) {
       if (high(step) < low(step)) output.present[at] = 0;
       if (++step === output.steps) step = 0;
@@ -363,7 +363,10 @@ export class Evaluator {
     return this.each(this.vectors(expr, steps), (_, step) => times[step]! / 1000);
   }
 
-  /** Implements `absent`: 1 at every step without an element, with the labels of the selector's `=` matchers. */
+  /**
+   * Implements `absent`: returns 1 at every step at which the input has no element. The labels come from the selector's
+   * `=` matchers.
+   */
   private markAbsent(input: Vectors, of: Expr, { count }: Steps): Vectors {
     const isPresent = new Uint8Array(count);
     for (let at = 0, step = 0; at < input.present.length; at++) {
@@ -404,8 +407,8 @@ export class Evaluator {
   }
 
   /**
-   * Returns the length, in ms, of the grains to which a selector's ranges are widened, and adds a remark to the
-   * result. Returns undefined if the ranges are not widened. A widened range includes its start and excludes its end.
+   * If a selector's ranges are widened, adds a remark to the result and returns the length, in ms, of the grains to
+   * which they are widened. Otherwise returns undefined. A widened range includes its start and excludes its end.
    */
   private noteWidening(selector: Selector): number | undefined {
     const grainMs = this.widened.get(selector);
@@ -431,7 +434,7 @@ export class Evaluator {
     const stepRanges = stepRangesOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Restore the count. The evaluation of a subquery has already counted its samples, and the ranges below count them
+    // Restore the count: a subquery's evaluation has already counted its samples, and the ranges below count them
     // again.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
@@ -460,7 +463,7 @@ export class Evaluator {
         stepRange.endMs = stepRanges.endsMs[step]!;
         stepRange.param = params?.[step] ?? 0;
         values[offset + step] = compute(from, to, stepRange);
-        // Scale the change: it belongs to the widened range, but the caller asked for a range of `rangeMs`.
+        // Scale the change: it was computed over the widened range, but the caller asked for a range of `rangeMs`.
         if (isScaled) values[offset + step]! *= rangeMs / (stepRange.endMs - stepRange.startMs);
         present[offset + step] = 1;
         isEmpty = false;
@@ -556,7 +559,10 @@ function stepRangesOf(
   return { startsMs, endsMs };
 }
 
-/** For each range of a series, its samples: those with indexes from `from` up to, but not including, `to`. */
+/**
+ * The samples of a series in each range. Range i has the samples with indexes from `from[i]` up to, but not including,
+ * `to[i]`.
+ */
 class Cuts implements SampleCounts {
   readonly from: Uint32Array;
   readonly to: Uint32Array;
@@ -570,8 +576,8 @@ class Cuts implements SampleCounts {
   }
 
   /**
-   * Cuts a series into ranges. Does nothing if the previous series had the same array of times. That is common,
-   * because a source's series usually follow each other and share the array.
+   * Finds the samples of a series in each range. Does nothing if the previous series had the same array of times. That
+   * is common, because the series of a source usually come one after another and share the array.
    */
   cut(timestamps: Float64Array): void {
     if (timestamps === this.timestamps) return;
@@ -613,8 +619,8 @@ function textOf(expr: Expr): string {
 }
 
 /**
- * Returns the labels set by a selector's `=` matchers, except labels with several matchers. Returns no labels
- * if the expression is not a selector.
+ * Returns the labels that a selector's `=` matchers require, except labels that have several matchers. Returns no
+ * labels if the expression is not a selector.
  */
 function labelsOfAbsent(of: Expr): Labels {
   const selector = of.kind === 'range' ? of.selector : of;

@@ -45,7 +45,7 @@ export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number
 };
 
 /**
- * Truncates to whole seconds. NaN and values beyond 64 bits become 2^63 (the year 292277026596), as with Go
+ * Truncates to whole seconds. NaN and values that do not fit in 64 bits become 2^63 (the year 292277026596), as in Go
  * on x86.
  */
 function whole(seconds: number): number {

@@ -1,12 +1,12 @@
 /**
- * Range functions over points, which stand for samples: see {@link RollupUse}. A function over points gives the same
- * result as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
+ * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result over
+ * points as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
 import { type ChangeFunction, extrapolation, type LiveSamples, type RangeValue } from './range-functions';
 import type { RollupUse } from './store';
 
-/** Range functions that can be computed from rollups, with each function's use of a range. */
+/** Range functions that can be computed from rollups, and how each of them uses the samples of a range. */
 export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
   avg_over_time: 'sum',
   sum_over_time: 'sum',
@@ -22,22 +22,22 @@ export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
   delta: 'difference',
 };
 
-/** A plain selector looks for the newest sample. */
+/** The use of a plain selector, which looks for the newest sample. */
 export const SELECTOR_USE: RollupUse = 'last';
 
 /**
- * The parts of a sum nearly cancel each other out, so too few of its digits are reliable. The query must be evaluated
- * over samples instead.
+ * The parts of a sum nearly cancel each other out, so too few digits of the sum are reliable. The query must be
+ * evaluated over samples instead.
  */
 export class UnprovenSumError extends Error {
   override readonly name = 'UnprovenSumError';
 }
 
 /**
- * Prepares a function's computation for a series of points.
+ * Prepares the computation of a range function for a series of points.
  *
  * @param isExact whether the result must be the same as over samples
- * @returns undefined if the function for samples also gives the right result for points
+ * @returns undefined if the function that is used for samples also gives the right result for points
  */
 export function overPoints(
   name: string,

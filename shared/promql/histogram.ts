@@ -9,20 +9,20 @@ interface Buckets {
 }
 
 export interface BucketRemarks {
-  /** Called when a series is skipped because its `le` is missing or not a number. */
+  /** Called when a series is skipped because its label `le` is missing or not a number. */
   badBucket: (le: string) => void;
-  /** Called when non-monotonic bucket counts were raised. */
+  /** Called when bucket counts were raised to make them monotonic. */
   forcedMonotonic: () => void;
 }
 
 const NO_LE = new Map([['le', '']]);
 
-/** Number of histograms, each of one step, that are computed between two checks of the time limit. */
+/** Number of histograms, each counted once per step, that are computed between two checks of the time limit. */
 const HISTOGRAMS_PER_CHECK = 256;
 
 /**
- * Groups the series of classic histograms by their labels without `le`, and computes one value for each
- * histogram and step.
+ * Groups the series of classic histograms by their labels except `le`, and computes one value for each histogram and
+ * step.
  *
  * @param valueAt receives the buckets, which it may modify
  */
@@ -89,7 +89,7 @@ function coalesce({ bounds, counts }: Buckets): Buckets {
   return result;
 }
 
-/** Maximum relative difference of counts that is attributed to rounding. */
+/** Counts whose relative difference is at most this are considered equal; the difference is attributed to rounding. */
 const TOLERANCE = 1e-12;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
 
@@ -101,7 +101,10 @@ function isAlmostEqual(a: number, b: number): boolean {
   return difference / Math.min(sum, Number.MAX_VALUE) < TOLERANCE;
 }
 
-/** Raises counts that decrease. Returns whether any decreased by more than rounding. */
+/**
+ * Makes counts monotonic: a count that is lower than the previous one, or almost equal to it, becomes equal to it.
+ * Returns whether any count was lower by more than a rounding error.
+ */
 function makeMonotonic(counts: number[]): boolean {
   let before = counts[0]!;
   let isForced = false;
@@ -135,7 +138,7 @@ export function bucketQuantile(q: number, found: Buckets, remarks: BucketRemarks
   if (last < 1 || observations === 0) return Number.NaN;
   let rank = q * observations;
   let [bucket, end] = [0, last];
-  // Search as Prometheus does, because the algorithm determines the result if counts are NaN.
+  // Search exactly as Prometheus does: if counts are NaN, the result depends on the search algorithm.
   while (bucket < end) {
     const middle = (bucket + end) >> 1;
     if (counts[middle]! >= rank) end = middle;
@@ -150,7 +153,7 @@ export function bucketQuantile(q: number, found: Buckets, remarks: BucketRemarks
 }
 
 /**
- * Returns the share of observations between two values.
+ * Returns the fraction of observations between two values.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_fraction
  */

@@ -4,8 +4,8 @@ import { PromqlError } from './errors';
 import { type Budget, withLabels } from './vectors';
 
 /**
- * Returns the function that `label_replace` applies: it sets a label to a string in which `$1`, `${1}` and `${name}`
- * refer to groups matched in another label's value. `$1x` is the group named "1x".
+ * Returns the function that `label_replace` applies to a label set. It sets a label to a string in which `$1`, `${1}`
+ * and `${name}` refer to groups matched in another label's value. `$1x` refers to the group named "1x".
  *
  * @throws {PromqlError} when the regular expression or the label's name is invalid
  */
@@ -41,7 +41,9 @@ export function labelReplace(
   };
 }
 
-/** Returns the function that `label_join` applies: it sets a label to the joined values of other labels. */
+/**
+ * Returns the function that `label_join` applies to a label set. It sets a label to the joined values of other labels.
+ */
 export function labelJoin(
   target: string,
   separator: string,

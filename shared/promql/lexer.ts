@@ -5,7 +5,7 @@ export interface Token {
   readonly type: 'word' | 'number' | 'duration' | 'string' | 'symbol' | 'end';
   /** Text as written, including a string's quotes. */
   readonly text: string;
-  /** Index of its first character in the expression. */
+  /** Index of the token's first character in the expression. */
   readonly at: number;
 }
 
@@ -25,7 +25,7 @@ export function tokensOf(text: string): Token[] {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0];
   };
-  // Inside brackets a colon separates range and step; elsewhere it may be part of a name.
+  // Inside brackets, a colon separates the range from the step; elsewhere, it may be part of a name.
   let inBrackets = false;
   for (let at = 0; ; ) {
     at += match(SPACE, at)?.length ?? 0;
@@ -82,7 +82,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const ESCAPE = /\\(?:x([0-9A-Fa-f]{2})|([0-7]{3})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))|\\/gsu;
 
 /**
- * Returns the value of a string literal with Go's escapes; escaped bytes are decoded as UTF-8. Returns
+ * Returns the value of a string literal, which may contain Go's escapes. Escaped bytes are decoded as UTF-8. Returns
  * undefined if an escape is invalid.
  */
 export function unquote(literal: string): string | undefined {

@@ -1,6 +1,6 @@
 /** Numbers and durations in PromQL's syntax. */
 
-/** Units with their length in ms, longest first. */
+/** Units and their lengths in ms, longest first. */
 const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['y', 365 * 86_400_000],
   ['w', 7 * 86_400_000],
@@ -11,7 +11,7 @@ const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['ms', 1],
 ];
 
-/** Maximum duration, in ms: that of Go, 63 bits of nanoseconds, about 292 years. */
+/** Maximum duration, in ms. As in Go, it is 63 bits of nanoseconds, about 292 years. */
 export const MAX_DURATION_MS = 2 ** 63 / 1e6;
 
 const DURATION = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
@@ -28,8 +28,8 @@ export function parseDurationMs(text: string): number | string {
 }
 
 /**
- * Formats a duration as Prometheus does: `1h30m`, and `1m30s` for 90 s. Years and weeks are used only for
- * exact multiples.
+ * Formats a duration as Prometheus does: `1h30m`, and `1m30s` for 90 s. Years and weeks are used only if the rest of
+ * the duration is an exact multiple of them.
  */
 export function promqlDurationText(ms: number): string {
   if (ms === 0) return '0s';
@@ -49,7 +49,7 @@ export function promqlDurationText(ms: number): string {
  * Parses a number literal: decimal, hexadecimal, or octal with a leading 0 (`017` is 15, `08` is 8), with
  * underscores between digits.
  *
- * @returns undefined when the number is too large for a float64
+ * @returns undefined if the number is too large for a float64
  */
 export function parseNumber(text: string): number | undefined {
   if (/^inf$/i.test(text)) return Number.POSITIVE_INFINITY;

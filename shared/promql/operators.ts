@@ -65,7 +65,7 @@ export function withScalar(
   return mergeSameLabels(output);
 }
 
-/** Returns the number of each row's match group, for each side. Rows with equal numbers match. */
+/** For each side, returns the number of each row's match group. Rows with equal numbers match. */
 function signaturesOf(matching: Matching, ...sides: readonly Vectors[]): Uint32Array[] {
   const numbers = new Map<string, number>();
   const ignored = new Set([METRIC_NAME, ...matching.labels]);
@@ -81,7 +81,7 @@ function signaturesOf(matching: Matching, ...sides: readonly Vectors[]): Uint32A
   );
 }
 
-/** Returns, for each match group, the steps at which it has an element. */
+/** For each match group, marks the steps at which the group has an element. */
 function presenceOf(side: Vectors, signatures: Uint32Array, groups: number): Uint8Array {
   const presence = new Uint8Array(groups * side.steps);
   for (const [row, group] of signatures.entries()) {
@@ -187,8 +187,8 @@ function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budg
 }
 
 /**
- * @throws {PromqlError} when a match group has two elements on the "one" side at a step, even if the group
- *   has none on the other side. Steps at which the other side is empty are not checked
+ * @throws {PromqlError} when a match group has two elements on the "one" side at the same step, even if the group has
+ *   none on the other side. Steps at which the whole other side is empty are not checked
  */
 function requireUnique(
   { matching }: Binary,

@@ -3,7 +3,7 @@ import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import type { SampleColumns, SampleStore, SelectedSamples } from './store';
 
-/** Combines two stores. If both have a sample of the same series and time, the upper store's is used. */
+/** Combines two stores. If both have a sample for the same series and time, the upper store's sample is used. */
 export class OverlayStore implements SampleStore {
   constructor(
     private readonly lower: SampleStore,

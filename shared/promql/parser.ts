@@ -22,7 +22,7 @@ import {
 
 /** Maximum length of an expression, in characters. */
 const MAX_LENGTH = 256 * 1024;
-/** Maximum nesting of expressions. It is bounded because parser and evaluator recurse. */
+/** Maximum nesting depth of expressions. It is limited because the parser and the evaluator are recursive. */
 const MAX_DEPTH = 200;
 
 /** Precedence of operators; higher binds tighter. A unary sign binds like `*`. */
@@ -243,7 +243,7 @@ class Parser {
     return { kind: 'unary', op, expr, start: at, end: expr.end };
   }
 
-  /** Parses an expression with the brackets and modifiers that follow it. */
+  /** Parses an expression and any brackets and modifiers after it. */
   private postfix(): Expr {
     let expr = this.primary();
     for (let length = 0; ; length++) {

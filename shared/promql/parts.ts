@@ -1,20 +1,20 @@
 import { TooManyValuesError } from './errors';
 import type { Steps } from './vectors';
 
-/** The result of an expression depends on all of its steps together, so the steps cannot be evaluated in parts. */
+/** The expression's result depends on all steps together, so the steps cannot be evaluated in parts. */
 export class IndivisibleError extends Error {
   override readonly name = 'IndivisibleError';
 }
 
 /**
- * Evaluates all steps at once if their vectors fit in memory. Otherwise evaluates one part of the steps after another.
- * Only the results of a part are kept when the next one begins.
+ * Evaluates all steps at once if their vectors fit in memory. Otherwise evaluates the steps in parts, one at a time,
+ * and keeps only the results of each part.
  *
  * @param evaluate should throw {@link TooManyValuesError} before it reads samples, since it is called again for half of
  *   the steps
- * @param valuesOf number of values of a part's result
+ * @param valuesOf returns the number of values in a part's result
  * @param maxValues maximum number of values of all results together
- * @returns the results in order of time
+ * @returns the results of the parts, in order of time
  * @throws {TooManyValuesError} when a single step does not fit, or the results do not
  */
 export async function evaluateInParts<Part>(

@@ -16,7 +16,7 @@ export interface QueryContext extends QueryTimes {
   readonly subqueryStepMs: number;
   readonly rollups?: AllowedRollups | undefined;
   /**
-   * Total length of the steps that are evaluated in other parts, ms. It lets each part choose between rollups and
+   * Total length, in ms, of the steps that are evaluated in other parts. With it, each part chooses between rollups and
    * samples as the whole query would. @default 0
    */
   readonly othersMs?: number;
@@ -24,18 +24,21 @@ export interface QueryContext extends QueryTimes {
 
 /** Which rollups a query may read instead of samples. */
 export interface AllowedRollups {
-  /** Lengths, in ms, of the grains that may replace samples where the result stays the same. May be empty. */
+  /** Lengths, in ms, of the grains that may replace samples if the result stays the same. May be empty. */
   readonly grainsMs: readonly number[];
   /**
    * Length of the grains to which ranges may be widened, in ms. Widening changes the result. Undefined unless the
-   * caller allowed it with `max_source_resolution`.
+   * caller allowed widening with `max_source_resolution`.
    */
   readonly widenedMs?: number | undefined;
   /** Minimum length, in ms, of a range that is read from rollups. A shorter range is read from samples. */
   readonly leastRangeMs: number;
 }
 
-/** The time to which a selector or subquery refers at each step. If it has a range, the range ends there. */
+/**
+ * The time to which a selector or subquery refers at each step. If the selector or subquery has a range, the range ends
+ * at this time.
+ */
 export interface Reference {
   readonly of: (evalMs: number) => number;
   /** Whether the time is the same at every step, because of the modifier `@`. */
@@ -50,8 +53,8 @@ export function referenceOf({ at, offset }: Shift, context: QueryContext): Refer
 }
 
 /**
- * Returns a subquery's own steps: multiples of its step in Unix time that cover the ranges of all outer
- * steps.
+ * Returns the steps of a subquery itself. They are multiples of its step in Unix time, and cover the ranges of all
+ * outer steps.
  */
 export function subquerySteps(
   subquery: Subquery,
@@ -75,7 +78,7 @@ export function subquerySteps(
 export interface PlannedSelect {
   readonly selector: Selector;
   readonly range: TimeRange;
-  /** Number of steps at which the selector, or the function of its ranges, is evaluated. */
+  /** Number of steps at which the selector, or the function over its ranges, is evaluated. */
   readonly steps: number;
   /** The grains that may replace samples. */
   readonly grains?: RequestedGrains;
@@ -86,7 +89,7 @@ export interface PlannedSelect {
 /**
  * Plans what each selector of an expression reads.
  *
- * @param func name of the function that has the expression as an argument; undefined if there is none
+ * @param func name of the function whose argument the expression is; undefined if there is none
  */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];
@@ -100,12 +103,14 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
   return childrenOf(expr).flatMap((child) => planSelects(child, inner, context, own));
 }
 
-/** Uses for which rollups often lack exact points, so that the query would have to read the samples after all. */
+/**
+ * Uses for which rollups often lack exact points, so that the query would probably have to read the samples after all.
+ */
 const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /**
  * Decides whether a selector reads rollups. If every range begins and ends at the edge of a grain, rollups give the
- * same result as samples. Otherwise rollups can be used only by widening the ranges to whole grains.
+ * same result as samples. Otherwise, rollups can be used only if the ranges are widened to whole grains.
  *
  * @param rangeMs length of a range selector's range; undefined for a plain selector
  * @param use undefined if only samples can be used
@@ -128,8 +133,8 @@ function planSelect(
     return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
   const grainMs = wholeGrain(grainsMs, range.toMs - 1, rangeMs ?? 0, stepOf(selector, steps, context));
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
-    // A plain selector needs only the newest sample, which a rollup has as the last sample of a grain. So read that
-    // grain from its start, even if the lookback time is shorter than the grain.
+    // A plain selector needs only the newest sample, which a rollup stores as the last sample of its grain. So read
+    // that grain from its start, even if the lookback time is shorter than the grain.
     const fromMs = rangeMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why =
       'all ranges begin and end at multiples of the grain, so rollups give the same result as samples';

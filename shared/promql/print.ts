@@ -2,7 +2,7 @@ import { METRIC_NAME } from '../model/labels';
 import { promqlDurationText, valueText } from './numbers';
 import type { At, Duration, Expr, Selector, Shift } from './syntax';
 
-/** Formats an expression in one line, in Prometheus' normal form. */
+/** Formats an expression on one line, in Prometheus' normal form. */
 export function printPromql(expr: Expr): string {
   switch (expr.kind) {
     case 'number':
@@ -130,7 +130,7 @@ function durationOf(duration: Duration, isOperand = false): string {
   }
 }
 
-/** Returns a string literal that reads back as the same text. */
+/** Returns a string literal that parses back to the same text. */
 export function quote(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }

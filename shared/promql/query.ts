@@ -35,12 +35,12 @@ export interface QueryOptions {
    */
   readonly subqueryStepMs?: number;
   /**
-   * Allows rollups to replace the samples of long ranges. If a range is widened, a remark says so.
+   * Allows rollups to replace the samples of long ranges. If a range is widened, a remark in the result says so.
    * @default only samples
    */
   readonly rollups?: AllowedRollups | undefined;
   readonly limits: QueryLimits;
-  /** Whether the query has run out of time. */
+  /** Returns whether the query has run out of time. */
   readonly isLate: () => boolean;
 }
 
@@ -167,8 +167,7 @@ async function evaluate(
 
 interface PartOptions {
   /**
-   * Whether to fail before samples are read if the vectors of the steps may not fit in memory. The caller
-   * then tries fewer steps.
+   * Whether to fail, before samples are read, if the vectors may not fit in memory. The caller then tries fewer steps.
    */
   readonly isDivisible?: boolean;
   /** Whether the query has further steps, which are evaluated in other parts. */
@@ -176,11 +175,11 @@ interface PartOptions {
 }
 
 /**
- * Evaluates some of the steps, or all of them. If a sum of rollups is not precise enough, evaluates them
- * again, over samples.
+ * Evaluates some or all of the steps. If a sum of rollups is not precise enough, evaluates the same steps again, over
+ * samples.
  *
  * @throws {TooManyValuesError}
- * @throws {IndivisibleError} if these are not all steps, and the result depends on the others
+ * @throws {IndivisibleError} if there are other steps, and the result depends on them
  */
 async function evaluatePart(
   evaluation: Evaluation,
@@ -222,7 +221,7 @@ function valuesOf({ value }: QueryResult): number {
   return value.type === 'matrix' ? value.series.reduce((sum, { values }) => sum + values.length, 0) : 0;
 }
 
-/** Joins the results of a range query's parts, which follow each other in time. */
+/** Joins the results of a range query's parts, which are consecutive in time. */
 function joinParts(parts: readonly QueryResult[]): QueryResult {
   const [first, ...others] = parts as [QueryResult, ...QueryResult[]];
   if (others.length === 0) return first;
@@ -250,7 +249,7 @@ function joinParts(parts: readonly QueryResult[]): QueryResult {
   };
 }
 
-/** Returns the selectors whose ranges are widened to whole grains, with the length of the grains in ms. */
+/** Returns the selectors whose ranges are widened to whole grains, and the length of the grains in ms. */
 function widenedIn(planned: readonly PlannedSelect[]): Map<Selector, number> {
   return new Map(
     planned.flatMap(({ selector, grains }) =>
@@ -295,7 +294,10 @@ function isOrdered(given: Expr): boolean {
   );
 }
 
-/** Converts the rows of vectors to series, without empty steps and rows. Rows without gaps share one array of times. */
+/**
+ * Converts the rows of vectors to series, leaving out empty steps and rows. Series without gaps share one array of
+ * times.
+ */
 function seriesOf({ labels, values, present }: Vectors, steps: Steps): ResultSeries[] {
   const { count } = steps;
   const times = timesOf(steps);
@@ -334,8 +336,8 @@ interface Fetched {
 /**
  * Reads all selectors together. Selectors with the same matchers share a read if their ranges overlap or touch.
  *
- * @param isDivisible whether to refuse the read before samples are read, if the vectors of all selectors may not fit in
- *   memory together
+ * @param isDivisible whether to fail, before samples are read, if the vectors of all selectors may not fit in memory
+ *   together
  * @throws {TooManyValuesError}
  */
 async function fetchAll(
@@ -380,7 +382,7 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  /** Number of values that are computed for each series: one for each step of each selector. */
+  /** Number of values computed for each series: one for each step of each selector that shares the read. */
   steps: number;
   readonly grains?: RequestedGrains | undefined;
   readonly why: string;
@@ -388,7 +390,7 @@ interface Read {
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  // Plan reads of samples first. A selector that could use rollups can use samples that are read anyway.
+  // Plan reads of samples first: a selector that could use rollups can instead use samples that are read anyway.
   const ordered = [...planned].sort(
     (a, b) => Number(a.grains !== undefined) - Number(b.grains !== undefined),
   );

@@ -20,11 +20,11 @@ export interface StepRange {
   readonly param: number;
 }
 
-/** Computes the value of a range: the samples with indexes from `from` up to, but not including, `to`. */
+/** Computes the value of a range. The range's samples have the indexes from `from` up to, but not including, `to`. */
 export type RangeValue = (from: number, to: number, stepRange: StepRange) => number;
 
 export interface RangeFunction {
-  /** Minimum number of samples that a range needs to have a value. */
+  /** Minimum number of samples in a range for the range to have a value. */
   readonly least: 1 | 2;
   /** Prepares the computation for a series. */
   readonly of: (samples: LiveSamples) => RangeValue;
@@ -150,11 +150,11 @@ function changeOver(samples: LiveSamples, name: ChangeFunction): RangeValue {
 }
 
 /**
- * Returns a function that extrapolates the change of a value between a range's first and last samples to the whole
- * range. If an end of the range is far from the nearest sample, the extrapolation does not reach it. A counter is not
- * extrapolated below zero. The parameters of the returned function are:
+ * Returns a function that takes the change between the first and last samples of a range, and extrapolates it to the
+ * whole range. If an end of the range is far from the nearest sample, the extrapolation stops short of that end. A
+ * counter is not extrapolated below zero. The parameters of the returned function are:
  *
- * - `change`: the difference between the last and the first value; for a counter, with its resets added
+ * - `change`: the difference between the last and the first value, plus the resets of a counter
  * - `from`, `to`: the indexes of the first sample, and just past the last one
  * - `count`: number of samples in the range
  */
@@ -189,7 +189,7 @@ function resetsOf(values: Float64Array): Uint32Array {
   return resets.length === 0 ? NO_RESETS : Uint32Array.from(resets);
 }
 
-/** Fits a line by least squares. Time is in seconds from `originMs`. */
+/** Fits a line by least squares. Times are in seconds from `originMs`. */
 function regression(
   { timestamps, values }: LiveSamples,
   from: number,

@@ -1,13 +1,16 @@
 import { HOUR_MS } from '../model/duration';
 
-/** Maximum length of a grain that may replace samples, in ms. With `auto`, it depends on the query's step. */
+/**
+ * Maximum length, in ms, of the grains that may replace samples. With `auto`, the maximum depends on the query's step.
+ */
 export type SourceResolution = number | 'auto';
 
 /**
  * Returns the longest stored grain that may replace samples; undefined if samples must be read.
  *
  * `auto` allows grains of up to a fifth of the step, as Thanos does. For steps of an hour and longer, and for an
- * instant query, it allows grains of an hour: Thanos would use grains of five minutes there, which are not stored.
+ * instant query, it allows grains of an hour: Thanos would use grains of five minutes in these cases, which are not
+ * stored here.
  *
  * @param stepMs undefined for an instant query
  * @param storedMs lengths of the stored grains, in ms

@@ -3,7 +3,7 @@ import { unquote } from './lexer';
 import { STALE_BITS } from './memory-store';
 
 /**
- * Prometheus' notation of series in unit tests: `up{job="a"} 0+1x5 _ stale`.
+ * Prometheus' notation for series in unit tests: `up{job="a"} 0+1x5 _ stale`.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
  */
@@ -18,7 +18,7 @@ const ITEM = new RegExp(`^([+-]?${NUMBER})(?:([+-]${NUMBER})?x(\\d+))?$`, 'i');
 const LABEL =
   /\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`))?\s*,?\s*/y;
 
-/** Maximum number of values of one series. A short item such as `1x1000000` expands to many. */
+/** Maximum number of values of one series. Limited because a short item such as `1x1000000` expands to many values. */
 const MAX_VALUES = 1_000_000;
 
 /**

@@ -14,16 +14,16 @@ interface PlannedRead {
 
 /**
  * Reads the samples that several expressions need, each selector only once. Call {@link expect} for all expressions,
- * then evaluate them with this store. The first evaluation starts all expected reads together, so that they
- * share requests. A selection that was not expected is read at its first use, and shared from then on.
+ * then evaluate them with this store. The first evaluation starts all expected reads together, so that they share
+ * requests. A selection that was not expected is read when it is first used, and shared from then on.
  */
 export class SharedReads implements SampleStore {
   private readonly plannedReads = new Map<string, PlannedRead[]>();
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
-   * @param aheadMs how far beyond its requested end a selection is read if it was not expected, in ms. A
-   *   caller that steps forward in time then reads each selection only once. @default 0
+   * @param aheadMs how far beyond its requested end an unexpected selection is read, in ms. A caller that steps forward
+   *   in time then reads each selection only once. @default 0
    */
   constructor(
     private readonly store: () => SampleStore,

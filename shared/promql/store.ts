@@ -12,12 +12,12 @@ export interface SampleColumns {
    */
   readonly values: Float64Array;
   /**
-   * Number of samples that each point stands for. Set only if the columns hold points instead of samples; then
-   * {@link RollupUse} defines `values`.
+   * Number of samples that each point stands for. Set only if the columns hold points instead of samples.
+   * {@link RollupUse} then defines the meaning of `values`.
    */
   readonly counts?: Float64Array;
   /**
-   * For the use `increase`: a counter's resets within each point, as the sum of the values just before each reset.
+   * For the use `increase`, the counter's resets within each point: the sum of the values just before each reset.
    * Absent if no point has a reset.
    */
   readonly resets?: Float64Array;
@@ -31,7 +31,7 @@ export interface SampleColumns {
  *
  * - `first`, `last`: each point is a sample. The first or last sample of every range is among the points.
  * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.
- * - `difference`, `increase`: a point's value is that of the sample at its time. The first and the last
+ * - `difference`, `increase`: a point's value is the value of the sample at the point's time. The first and the last
  *   sample of every range are among the points.
  */
 export type RollupUse = 'count' | 'sum' | 'min' | 'max' | 'first' | 'last' | 'difference' | 'increase';
@@ -43,11 +43,11 @@ export interface RequestedGrains {
   /**
    * Which samples belong to a range of whole grains:
    *
-   * - `exact`: those of PromQL's ranges, `(start, end]`.
-   * - `widened`: `[start, end)`. The caller allowed it with `max_source_resolution`. Rollups always have the points of
-   *   such ranges.
-   * - `steps`: `[start, end)`, for a graph in steps. Stale markers and other NaNs count as samples, and a sum is only
-   *   as precise as the rollup. Each point has the time at which its grain starts.
+   * - `exact`: the samples in `(start, end]`, as in PromQL's ranges.
+   * - `widened`: the samples in `[start, end)`. The caller allowed this with `max_source_resolution`. Rollups always
+   *   have the points for these ranges.
+   * - `steps`: the samples in `[start, end)`, for a graph in steps. Stale markers and other NaNs count as samples, and
+   *   a sum is only as precise as the rollup. Each point has the time at which its grain starts.
    */
   readonly edges: 'exact' | 'widened' | 'steps';
 }
@@ -70,14 +70,14 @@ export interface SelectOptions {
 /** Finds the series of an expression's selectors. */
 export interface SampleStore {
   /**
-   * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
-   * be omitted.
+   * Returns the series that satisfy all matchers, and their samples in the range. Series without samples may be
+   * omitted.
    */
   select(matchers: readonly Matcher[], range: TimeRange, options?: SelectOptions): Promise<SelectedSamples>;
 
   /**
-   * Tells the store that the caller has freed all samples of earlier selections. The store then counts
-   * towards its limits from 0 again, and stops selections that it is still reading.
+   * Tells the store that the caller has freed all samples of earlier selections. The store then resets its counts of
+   * series and samples to 0, and stops selections that it is still reading.
    */
   release?(): void;
 }
@@ -89,7 +89,7 @@ export interface SelectedSamples {
 }
 
 /**
- * Finds the stale markers, by which a scrape marks the end of a series.
+ * Finds the stale markers, with which a scrape marks the end of a series.
  *
  * @returns an array with 1 at each stale marker; undefined if there is none
  * @see https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness

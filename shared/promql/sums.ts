@@ -1,6 +1,6 @@
 import { CompensatedSum } from '../model/compensated-sum';
 
-/** A mean from a compensated sum. It switches to incremental updates when the sum would overflow. */
+/** Computes a mean from a compensated sum. Switches to incremental updates when the sum would overflow. */
 export class CompensatedMean {
   private readonly state = new CompensatedSum();
   private count = 0;

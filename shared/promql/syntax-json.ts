@@ -4,7 +4,7 @@ import { type Binary, type Duration, type Expr, SET_OPERATORS, type Shift, typeO
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns an expression in the JSON of Prometheus' `parse_query`, for tree views. */
+/** Converts an expression to the JSON that Prometheus' `parse_query` returns, for tree views. */
 export function syntaxJson(expr: Expr): Json {
   switch (expr.kind) {
     case 'number':

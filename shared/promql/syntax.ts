@@ -33,7 +33,7 @@ export interface StringLiteral extends Located {
 
 /** A duration that may depend on the query's step and range, such as `5m` or `2*step()`. */
 export type Duration =
-  /** `plain` means written as a number of seconds, without a unit. */
+  /** `plain` means that the duration is written as a number of seconds, without a unit. */
   | { readonly op: 'literal'; readonly seconds: number; readonly plain: boolean }
   | { readonly op: 'step' | 'range' }
   | {
@@ -130,7 +130,7 @@ export const SET_OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'unless'
 export interface Matching {
   readonly on: boolean;
   readonly labels: readonly string[];
-  /** The side that may have several elements for one element of the other. */
+  /** The side that may have several elements for one element of the other side. */
   readonly many?: 'left' | 'right';
   /** Labels copied from the side with one element. */
   readonly include: readonly string[];

@@ -9,7 +9,7 @@ export interface Steps {
   readonly count: number;
 }
 
-/** Instant vectors at all steps: a row per series, with a value for each step at which the series has one. */
+/** Instant vectors at all steps. Each series has a row, with a value for each step at which the series has one. */
 export interface Vectors {
   readonly steps: number;
   readonly labels: Labels[];
@@ -24,14 +24,14 @@ export function emptyVectors(steps: number): Vectors {
 }
 
 /**
- * Maximum total length of the label values that the functions of one evaluation create, in characters.
- * Without it, a few nested functions that each double a label would exceed any memory.
+ * Maximum total length, in characters, of the label values that functions create in one evaluation. Without this limit,
+ * a few nested functions that each double a label would exceed any memory.
  */
 const MAX_TEXT = 32_000_000;
 
 /**
- * Number of values that are computed between two checks of the time limit. A single series may have millions of steps, in
- * a subquery.
+ * Number of values that are computed between two checks of the time limit. In a subquery, a single series may have
+ * millions of steps.
  */
 export const VALUES_PER_CHECK = 4_096;
 
@@ -39,7 +39,7 @@ export const VALUES_PER_CHECK = 4_096;
 export class Budget {
   private liveValues = 0;
   private text = 0;
-  /** The largest number of values that vectors and scalars have held at one time. */
+  /** The largest number of values that vectors and scalars held at any one time. */
   peakValues = 0;
 
   /**
@@ -59,8 +59,8 @@ export class Budget {
   }
 
   /**
-   * Counts values before they are allocated. A subquery over constants can have billions of steps, and so too many
-   * values without any series.
+   * Counts values before they are allocated. Even without any series, there can be too many: a subquery over constants
+   * can have billions of steps.
    *
    * @throws {PromqlError} when the values would exceed the limit
    */
@@ -71,11 +71,11 @@ export class Budget {
   }
 
   /**
-   * Counts a part of a label value before a function creates the value. The part counts until the evaluation
-   * ends, because results share their labels.
+   * Counts the text of a part of a label value before a function creates the value. The part counts until the
+   * evaluation ends, because results share their labels.
    *
    * @param length in characters
-   * @throws {PromqlError} when the label values that functions created would exceed the limit in total
+   * @throws {PromqlError} when the total length of the label values that functions create would exceed the limit
    */
   holdText(length: number): void {
     this.text += length;
@@ -87,7 +87,8 @@ export class Budget {
   }
 
   /**
-   * Runs a part of the evaluation. Afterwards all values that the part allocated, except its result, count as freed.
+   * Runs a part of the evaluation. Afterwards, all values that the part allocated count as freed, except those of its
+   * result.
    */
   scope<T>(run: () => T, valuesOf: (result: T) => number): T {
     this.checkTime();
@@ -156,7 +157,7 @@ const SAME_LABELS = 'vector cannot contain metrics with the same labelset';
 /**
  * Merges rows with the same labels into one.
  *
- * @throws {PromqlError} when two of them have a value at the same step
+ * @throws {PromqlError} when two such rows have a value at the same step
  */
 export function mergeSameLabels(vectors: Vectors): Vectors {
   const rows = new Map<string, number>();
@@ -223,10 +224,10 @@ export function sortByLabels<T extends { readonly labels: Labels }>(series: read
   return keyed.map(({ each }) => each);
 }
 
-/** The separator of sort keys, and the characters whose order may differ between UTF-16 and UTF-8. */
+/** Matches the separator of sort keys, and the characters whose order may differ between UTF-16 and UTF-8. */
 const UNORDERED = /[\0\ud800-\uffff]/;
 
-/** Returns a string that sorts as its labels do; undefined if a label has a character of {@link UNORDERED}. */
+/** Returns a string that sorts as the labels do; undefined if a label has a character of {@link UNORDERED}. */
 function sortKey(labels: Labels): string | undefined {
   let key = '';
   for (const [name, value] of labels) {

@@ -1,6 +1,6 @@
 /**
- * Plans which requests a read sends to the tiers beyond memory, in rounds. The functions are pure. A round lists
- * requests that are sent together; the next round is planned from the responses to them. query/README.md has a picture.
+ * Plans, in rounds, which requests a read sends to the tiers beyond memory. A round lists requests that are sent
+ * together; the next round is planned from their responses. The functions are pure. query/README.md has a picture.
  */
 import type { ListedSource } from '../cold/archive-directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';
@@ -21,9 +21,11 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
   readonly grains: RollupFacts['grains'] | undefined;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
-  /** First and last times of memory's blocks, ms, both inclusive. */
+  /** First and last times of the blocks read from memory, in ms, both inclusive. */
   readonly hotTimes: readonly { readonly firstMs: number; readonly lastMs: number }[];
-  /** Tells whether the reader has cached a day's warm items. They are valid unless the day has changed. */
+  /**
+   * Returns whether the reader has cached a day's warm items. The cached items are valid unless the day has changed.
+   */
   readonly isSeen: (day: DayPlan) => boolean;
 }
 
@@ -32,7 +34,7 @@ export interface Requests {
   /** Read the manifest's entries of these days. */
   readonly manifest?: readonly DayPlan[];
   /**
-   * Read the warm table's items of these days. `listed` has the days' manifest entries. It is undefined in
+   * Read the warm table's items of these days. `listed` contains the manifest entries of the days; it is undefined in
    * the first round, which reads the manifest at the same time.
    */
   readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
@@ -48,10 +50,7 @@ export interface Requests {
   };
 }
 
-/**
- * The responses from which the next round is planned: the last round's responses, and earlier responses that it did not
- * replace.
- */
+/** The responses from which the next round is planned: the latest response of each kind, from whichever round. */
 export interface Responses {
   readonly listed: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
@@ -61,7 +60,7 @@ export interface Responses {
 
 export interface Round {
   readonly requests: Requests;
-  /** Plans the next round. @returns undefined when nothing is left to request */
+  /** Plans the next round. @returns undefined if nothing is left to request */
   readonly next?: (responses: Responses) => Round | undefined;
 }
 
@@ -91,9 +90,9 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * read began. For the same reason, a day's object and its warm items may be read in any order. If any day is
  * older, the first round reads the manifest and the directory, because the read probably needs both.
  *
- * The second round reads the warm items of the other open days. A day that is not open needs no warm items. A
- * flush announces the day as open before it trims memory, so the object of a day that is not open has
- * everything that has left memory.
+ * The second round reads the warm items of the other open days. A day that is not open needs no warm items. A flush
+ * announces the day as open before it trims memory, so if a day is not open, its object contains everything that has
+ * left memory.
  */
 export function planRounds(facts: BeyondFacts): Round {
   const { days, nowMs, isSeen } = facts;
@@ -146,7 +145,7 @@ function planArchive(
   const bySamples = planSamples(days, directory);
   const requests = { ...warmRequest, rollups, ...bySamples?.requests };
   if (rollups.length === 0) return { ...bySamples, requests };
-  // A read that uses rollups has not read the directory yet, so all samples are still to be read.
+  // A read that uses rollups has not read the directory yet, so it has not requested any samples.
   return {
     requests,
     next: (found) => {
@@ -157,21 +156,21 @@ function planArchive(
   };
 }
 
-/** Plans the rounds that read samples of archived days. If the directory is still to be read, it comes first. */
+/** Plans the rounds that read samples of archived days. If the directory has not been read yet, it is read first. */
 function planSamples(days: readonly ColdDay[], directory: Responses['directory']): Round | undefined {
   if (days.length === 0) return undefined;
   if (directory !== undefined) return { requests: { samples: { days, directory } } };
   return { requests: { directory: true }, next: (found) => planSamples(days, found.directory) };
 }
 
-/** Returns the parts of a day that may have the wanted series. */
+/** Returns the parts of a day that may contain the wanted series. */
 function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
   const { day, archived } = entry;
   if (archived === undefined) return [];
   const parts = partsOf(archived, facts.groups);
-  // Whether samples from `minMs` to `maxMs` may come from several places, so that their versions must be
-  // compared. Two parts are contested too: if the source was split into another number of groups on this day,
-  // a series may have samples for the same time in two groups, and so in two parts.
+  // Whether samples from `minMs` to `maxMs` may come from several places, so that their versions must be compared. If
+  // there are two parts, samples are contested too: if the number of groups of the source changed on this day, a series
+  // may have samples for the same time in two groups, and thus in two parts.
   const isContested = (minMs: number, maxMs: number) =>
     parts.length > 1 ||
     isOpen(entry) ||

@@ -54,7 +54,7 @@ export interface NameCount {
   readonly count: number;
 }
 
-/** Statistics of a tenant's series. Each list has the greatest counts first. */
+/** Statistics about a tenant's series. Each list is in descending order of counts. */
 export interface Cardinality {
   readonly series: number;
   readonly labelPairs: number;
@@ -67,7 +67,8 @@ export interface Cardinality {
 }
 
 /**
- * Counts series by name, by label, and by pair of label and value. Ignores labels that the registry adds.
+ * Counts series by name and by label-value pair, and the distinct values of each label. Ignores labels that the
+ * registry adds.
  *
  * @param most maximum length of each list
  */
@@ -81,7 +82,7 @@ export function cardinality(view: IndexView, most: number): Cardinality {
       series += only!.size;
       continue;
     }
-    // Several layouts may name the same series.
+    // Several layouts may contain the same series.
     const known = new Set<string>();
     for (const match of matches)
       match.addPairs(pairs, (labels) => {

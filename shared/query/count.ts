@@ -8,7 +8,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { ReadDependencies } from './read-context';
 import { readSeries } from './read-series';
 
-/** Number of days that are read at the same time. Each read returns all series of the source. */
+/** Maximum number of days read at the same time. Each read returns all series of the source. */
 const PARALLEL = 4;
 
 /**

@@ -16,8 +16,8 @@ export interface ExplainedRead {
   readonly rollupDays: number;
   readonly tiers: Readonly<Record<Tier, ExplainedTier>>;
   /**
-   * Read units and requests that the items and byte ranges of this selector would take if each had a request of its
-   * own; `dollars` is their price. The query costs less where sources and selectors share requests, and where an
+   * Read units and requests that this selector would take if each of its items and byte ranges were requested
+   * separately; `dollars` is their price. The query costs less when sources and selectors share requests, or when the
    * instance has cached items.
    */
   readonly readUnits: number;
@@ -28,7 +28,7 @@ export interface ExplainedRead {
 /** The data that a selector read from one tier. */
 export interface ExplainedTier {
   readonly samples: number;
-  /** Number of windows in memory, of items in the warm table, or of byte ranges in the archive. */
+  /** Number of windows (in memory), items (in the warm table) or byte ranges (in the archive). */
   readonly places: number;
   readonly bytes: number;
   /** The reason why the tier was read, or was not read. */

@@ -7,12 +7,12 @@ export interface Extent {
 /** Maximum number of extents of one tier in a response. */
 const MAX_EXTENTS = 24;
 
-/** A gap is closed if it is shorter than this share of the whole range, since a chart would not show it. */
+/** A gap of at most this fraction of the whole range is closed, since a chart would not show it. */
 const SMALLEST_GAP = 1 / 500;
 
 /**
- * Merges the extents of places. First joins extents that overlap or have a gap too small for a chart. Then
- * closes the smallest gaps until at most {@link MAX_EXTENTS} extents are left.
+ * Merges extents. First joins extents that overlap or whose gap is too small to see in a chart. Then closes the
+ * smallest gaps until at most {@link MAX_EXTENTS} extents are left.
  *
  * @param wholeMs length of the whole range
  * @returns ascending, disjoint extents
@@ -26,7 +26,7 @@ export function mergeExtents(places: readonly Extent[], wholeMs: number): Extent
   return closeGaps(extents, closedMs);
 }
 
-/** Merges extents whose gap is at most `gapMs`. */
+/** Merges extents that are at most `gapMs` apart. */
 function closeGaps(sorted: readonly Extent[], gapMs: number): Extent[] {
   const extents: Extent[] = [];
   for (const { firstMs, lastMs } of sorted) {

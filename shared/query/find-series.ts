@@ -55,34 +55,34 @@ export function tooManyExpected(
 }
 
 export interface SelectLimits {
-  /** Maximum number of series of all selectors together. */
+  /** Maximum number of series that all selectors together may find. */
   readonly series: number;
-  /** Maximum number of sources of one selector. */
+  /** Maximum number of sources that one selector may find. */
   readonly sources: number;
-  /** Maximum number of samples of all selectors together. */
+  /** Maximum number of samples that all selectors together may read. */
   readonly samples: number;
 }
 
 export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, samples: 20_000_000 };
 
-/** A source with its matching series, without duplicates. */
+/** A source and its matching series, without duplicates. */
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
-  /** The index's matches, one for each layout that names some of the series. */
+  /** Matches in the index: one for each layout that contains some of the series. */
   readonly matches: readonly LayoutMatch[];
 }
 
-/**
- * A tenant's index, with the layouts that may have samples in a request's range, and the labels that the registry
- * adds.
- */
+/** A tenant's index, the layouts that may have samples in a request's range, and the labels that the registry adds. */
 export interface IndexView {
   readonly index: SeriesIndex;
   /** For each layout number, 1 if the layout may have samples in the range, else 0. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
-  /** Called before each test of a text, with the maximum number of its steps. May throw to stop matching. */
+  /**
+   * Called before a string is matched, with the maximum number of steps that the match can take. May throw to stop
+   * matching.
+   */
   readonly spend?: Spend;
 }
 
@@ -94,8 +94,8 @@ export function matchesOf(
 }
 
 /**
- * Groups matches by source. If a source has had several layouts, several matches can have the same series. The result
- * lists each series once.
+ * Groups matches by source. If a source has had several layouts, several of its matches can contain the same series.
+ * The result lists each series once.
  *
  * @throws {SelectLimitError}
  */
@@ -116,7 +116,7 @@ export function bySource(
   return found;
 }
 
-/** Returns the distinct series of a source's matches; undefined when there are more than `most`. */
+/** Returns the distinct series of a source's matches; undefined if there are more than `most`. */
 function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | undefined {
   const [only, ...others] = matches;
   // A layout has no duplicate series.

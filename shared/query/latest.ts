@@ -13,8 +13,8 @@ export interface LatestSample {
 }
 
 /**
- * How far back to look for the latest sample, ms. The first read covers an hour, which nearly always has the sample. A
- * second read covers a day, for metrics without a sample in that hour.
+ * How far back to look for the latest sample, in ms. The first read covers an hour, which nearly always contains the
+ * sample. For metrics without a sample in that hour, a second read covers a day.
  */
 const LOOK_BACK_MS = [3_600_000, DAY_MS] as const;
 

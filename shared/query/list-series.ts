@@ -44,9 +44,9 @@ interface Candidate {
 }
 
 /**
- * Lists all series, whether or not they still have samples. If the filter names a host, the host's series come from the
- * catalogue. Otherwise, series come from the index. The source whose labels equal the filter's comes first. The other
- * sources follow, sorted by id.
+ * Lists all series, whether or not they still have samples. If the filter names a host, that host's series come from
+ * the catalogue; otherwise, series come from the index. The source whose labels equal the filter's labels comes first.
+ * The other sources follow, sorted by id.
  *
  * @param limit maximum number of series on a page
  * @param from the end of the previous page
@@ -61,7 +61,7 @@ export async function listSeries(
 ): Promise<SeriesPage> {
   const series: Labels[] = [];
   const candidates = await candidatesOf(stores, tenantId, filter);
-  // The cursor's source may have disappeared from the index. Then continue with the first source after it.
+  // If the cursor's source has disappeared from the index, continue with the first source after it.
   const start =
     from === undefined
       ? 0

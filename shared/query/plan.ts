@@ -9,14 +9,14 @@ export interface DayPlan {
   readonly day: Day;
   /** The partition that holds the source or pool on this day. */
   readonly ref: PartitionRef;
-  /** Half-open range of window starts. Only windows that start in it may have samples of the read's range. */
+  /** Half-open range of window starts. Only windows that start in it may contain samples of the read's range. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
 }
 
 /**
- * Maximum number of days for which a read uses samples only. For so few days, hourly or daily rollups would not save
- * enough to be worth an additional request.
+ * A read of at most this many days uses only samples. For so few days, hourly or daily rollups would not save enough to
+ * be worth an additional request.
  */
 export const FEW_DAYS = 3;
 
@@ -27,8 +27,8 @@ export const FEW_DAYS = 3;
 export const RECENT_DAYS = 3;
 
 /**
- * Limits a range to times that may have samples. It begins no earlier than the UTC day in which the retention ends, and
- * ends at most two days from now. (Post accepts samples up to a day ahead.)
+ * Limits a range to times that may have samples. The result begins no earlier than the first UTC day of the retention,
+ * and ends at most two days from now. (Post accepts samples up to a day ahead.)
  */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
@@ -41,7 +41,7 @@ export function clampRange(range: TimeRange, nowMs: number, retentionMs: number)
 /**
  * Lists the days of a range.
  *
- * @param windowLengthsMs lengths of the windows that may have samples of the range; windows never span days
+ * @param windowLengthsMs lengths of the windows that may contain samples of the range; no window spans several days
  */
 export function planDays(
   { fromMs, toMs }: TimeRange,
@@ -50,7 +50,7 @@ export function planDays(
 ): DayPlan[] {
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
-  // Extend the range to the end of a window, so that the cached items also serve ranges that end slightly later.
+  // Extend the range to the end of a window, so that the cached items can also serve a range that ends slightly later.
   const longestMs = Math.max(1, ...windowLengthsMs);
   const endMs = Math.ceil(toMs / longestMs) * longestMs;
   return daysIn(fromMs, toMs).map((day) => {
@@ -71,13 +71,13 @@ export interface ShownRange {
 }
 
 /**
- * Plans what to read for a request from `fromMs` to `toMs`, whole seconds, both inclusive.
+ * Plans what to read for a request from `fromMs` to `toMs`. Both are whole seconds and inclusive.
  *
- * Every step that overlaps the range is read as a whole. As a result, a step has the same value whatever the range, and
- * no sample of the range is omitted. As in Mackerel, the timestamp of a value is the start of its step, `t - t % step`,
- * so the first value may be up to a step before `fromMs`.
+ * Every step that overlaps the range is read as a whole. As a result, the value of a step does not depend on the range,
+ * and no sample of the range is omitted. As in Mackerel, the timestamp of a value is the start of its step,
+ * `t - t % step`, so the first value may be up to a step before `fromMs`.
  *
- * @param stepMs the requested step; undefined: the range's length decides
+ * @param stepMs the requested step; if undefined, the length of the range determines the step
  * @param isAggregated whether the result must be in steps
  */
 export function planShown(

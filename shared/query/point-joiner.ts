@@ -26,7 +26,7 @@ export function sampleColumnsOf(
   });
 }
 
-/** How a series' samples and points follow each other in time: runs of samples alternate with runs of points. */
+/** The order in time of a series' samples and points: runs of samples alternate with runs of points. */
 interface Order {
   readonly samples: Float64Array;
   readonly points: Float64Array;
@@ -36,8 +36,8 @@ interface Order {
 }
 
 /**
- * Joins the points of a source's series with their samples of other days. Series with the same times share
- * `timestamps` and `counts`.
+ * Joins each series' points with its samples from other days, for the series of one source. Series with the same times
+ * share `timestamps` and `counts`.
  */
 export class PointJoiner {
   private order: Order | undefined;
@@ -47,8 +47,8 @@ export class PointJoiner {
   /**
    * Joins the samples and points of one series.
    *
-   * @param samples may contain stale markers. They are kept if the read is in steps, or wants the first or last value
-   *   of each range; otherwise they are dropped
+   * @param samples may contain stale markers. Stale markers are kept if the read is in steps, or needs the first or
+   *   last value of each range; otherwise they are dropped
    */
   join(samples: SampleColumns, points: Points): SampleColumns {
     const { labels } = samples;

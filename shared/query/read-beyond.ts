@@ -24,20 +24,20 @@ export interface Fetched extends Partial<Responses> {
   readonly points?: RolledPoints & { readonly days: number };
   /** Number of rounds. Each round waited for the responses of the previous one. */
   readonly rounds?: number;
-  /** Duration of the warm tier's reads, ms. */
+  /** Time spent reading the warm tier, in ms. */
   readonly warmMs?: number;
-  /** Duration of the archive's reads, ms. */
+  /** Time spent reading the archive, in ms. */
   readonly coldMs?: number;
 }
 
 /** Maximum number of requests in progress. */
 const PARALLEL = 16;
-/** Maximum clock skew between a purge and the archiver that ran before it, ms. */
+/** Maximum clock skew between a purge and the archiver that ran before it, in ms. */
 const CLOCK_SKEW_MS = 30_000;
 
 /**
- * Reads days from the tiers beyond memory. The caller must have read memory first, so that samples that
- * move in between are seen at least once.
+ * Reads days from the tiers beyond memory. The caller must already have read memory, so that samples that leave memory
+ * between the two reads are seen at least once.
  *
  * @param days at least one
  * @param fromHot the blocks that were read from memory
@@ -60,8 +60,8 @@ export async function readBeyond(
 }
 
 /**
- * Tells each query that shares the read the minimum number of samples that the read will return. A query
- * whose budget is exceeded stops; the others continue.
+ * Reports the minimum number of samples that the read will return to each query that shares the read. A query whose
+ * budget is exceeded stops; the others continue.
  *
  * @throws {SelectLimitError} when the number exceeds every budget
  */
@@ -75,8 +75,8 @@ function expectSamples(
 
 /**
  * Runs all rounds of a read. If the rounds took so long that a purge may have run in the meantime, reads the manifest
- * again. If the manifest then names different objects, starts again: a purge may have removed warm items whose samples
- * are not in the objects that this read used.
+ * again. If it now names different objects, starts over: a purge may have removed warm items whose samples are not in
+ * the objects that this read used.
  *
  * @param fetch sends the requests of a round
  */
@@ -104,7 +104,7 @@ function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | unde
 }
 
 /**
- * Runs the rounds of a read, and combines what they fetched.
+ * Runs the rounds of a read, and combines their responses.
  *
  * @param before number of earlier rounds of the read
  */
@@ -148,7 +148,10 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
   };
 }
 
-/** Whether this instance has read a day's warm items, so that the number of announcements may make a read needless. */
+/**
+ * Whether this instance has read a day's warm items before. If so, the number of announcements may show that they need
+ * not be read again.
+ */
 function isSeen(read: ReadContext, day: DayPlan): boolean {
   const { cache } = read.stores.warm;
   return read.selection.groups.every((group) => cache.hasRead(day, group));
@@ -209,8 +212,8 @@ async function fromArchive(
   const { beyondHot } = read.request;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
-  // Archived samples count only if no tombstone may remove some of them. Memory may have the same samples as the
-  // archive, so the larger of the two counts is the minimum.
+  // Count archived samples only if there are no tombstones, which might remove some of them. Memory and the archive may
+  // hold the same samples, so the minimum is the larger of the two counts.
   const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
   expectSamples(read, (wanted) =>
     wanted === selection.wanted

@@ -9,8 +9,8 @@ import type { Reading } from './read';
 const STEPS_A_CHECK = 1_000_000;
 
 /**
- * Limits the combined resources of all reads of one query. When a bound is exceeded, every read of the query stops with
- * the same error.
+ * Limits the resources that all reads of one query use together. When a limit is exceeded, every read of the query
+ * stops with the same error.
  */
 export class ReadBudget {
   private selectors = 0;
@@ -25,7 +25,7 @@ export class ReadBudget {
     readonly isLate: () => boolean = () => false,
   ) {}
 
-  /** Returns an unused budget with the same limits and the same deadline. */
+  /** Returns a fresh budget with the same limits and the same deadline. */
   renewed(): ReadBudget {
     return new ReadBudget(this.limits, this.isLate);
   }
@@ -43,7 +43,7 @@ export class ReadBudget {
   /**
    * Checks whether the reads were stopped, or the query has run out of time. Call it before each part of the work.
    *
-   * @throws the reason of the stop
+   * @throws the reason for the stop
    */
   check(): void {
     this.signal.throwIfAborted();
@@ -78,7 +78,7 @@ export class ReadBudget {
   }
 
   /**
-   * Counts samples that a read is about to return. A negative number takes back an earlier estimate. If the query would
+   * Counts samples that a read is about to return. A negative number withdraws an earlier estimate. If the query would
    * exceed its limit, all of its reads stop.
    */
   expectSamples(count: number, matchers: readonly Matcher[]): void {
@@ -99,7 +99,7 @@ export class ReadBudget {
 
 /**
  * The minimum number of samples that the read of one source will return. The budget counts this estimate until the
- * actual number is known. Several homes of a source may have the same samples, so their estimates are not added up;
+ * actual number is known. Several homes of a source may hold the same samples, so their estimates are not added up;
  * only the largest one counts.
  */
 export class ExpectedSamples {
@@ -113,10 +113,10 @@ export class ExpectedSamples {
   ) {}
 
   /**
-   * Sets the minimum number of samples that one home is known to have. A later call for the same home replaces the
+   * Sets the minimum number of samples that one home is known to hold. A later call for the same home replaces the
    * number.
    *
-   * @param least returns the minimum number of samples that the home has of the given series
+   * @param least returns the minimum number of samples of the given series that the home holds
    * @returns false if the budget has stopped the reads
    */
   expect(home: Id, least: (wanted: Layout) => number): boolean {
@@ -128,7 +128,7 @@ export class ExpectedSamples {
   }
 
   /**
-   * Replaces the estimate by the number of samples, and of points in place of samples, that were read.
+   * Replaces the estimate by the number of samples that were read, including points that stand for samples.
    *
    * @throws {SelectLimitError}
    */

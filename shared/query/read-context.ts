@@ -30,12 +30,12 @@ export interface ReadDependencies {
   readonly directory: ArchiveDirectory;
   /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
-  /** Minimum time between the commit of an object to the manifest and the purge of its warm items, ms. */
+  /** Minimum time, in ms, from the commit of an object to the manifest until the purge of its warm items. */
   readonly purgeAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly gaps: Pick<KnownGaps, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
-  /** Maximum age of a sample when it arrives, ms. It does not apply to imported samples. */
+  /** Maximum age of a sample when it arrives, in ms. Does not apply to imported samples. */
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
 }
@@ -48,7 +48,7 @@ export interface SourceRead extends Whereabouts {
   readonly range: TimeRange;
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
-  /** Bounds how many reads go beyond memory at the same time. */
+  /** Limits how many reads go beyond memory at the same time. */
   readonly beyondHot: Limiter;
   /** Rollups that may replace the samples of whole days by points. */
   readonly grains?: RequestedGrains | undefined;
@@ -66,8 +66,7 @@ export function contextsOf(
   request: SourceRead,
 ): ReadContext[] {
   const { homes } = request;
-  // Do not use rollups if there are several homes: the rollups of each home may have only a part of an hour's
-  // samples.
+  // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.
   const grains = homes.length === 1 && dependencies.rollups !== undefined ? request.grains : undefined;
   return homes.map((home) => contextOf(dependencies, tenant, home, request, grains));
 }
@@ -107,12 +106,12 @@ function tombstonesIn(
   );
 }
 
-/** The read of a source's series from one home. */
+/** A read of one source's series from one of its homes. */
 export interface ReadContext {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
   readonly request: SourceRead;
-  /** Id of the source, or of the pool whose groups have the source's series. */
+  /** Id of the source, or of the pool whose groups hold the source's series. */
   readonly homeId: Id;
   /** The selection's range begins no earlier than the source's first sample. */
   readonly selection: Selection;

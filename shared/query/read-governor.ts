@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecoveryTable } from '../recovery/recovery-table';
 
 /**
- * Time that a call to memory waits while an operator's command moves hash slots, ms. `npm run bench -- elastic`
+ * How long a call to memory waits while an operator's command moves hash slots, in ms. `npm run bench -- elastic`
  * measures its effect.
  */
 const READ_DELAY_MS = 16;
-/** How often an instance checks whether reads should wait, ms. */
+/** How often an instance checks whether reads should wait, in ms. */
 const CHECK_MS = 2_000;
 
 /**
@@ -18,8 +18,8 @@ const CHECK_MS = 2_000;
  */
 export class ReadGovernor {
   /**
-   * Time that the reads of the current event have waited, ms. Time in which several calls wait together counts once.
-   * The query function sets it to 0 when an event begins.
+   * How long the reads of the current event have waited, in ms. When several calls wait together, their wait counts
+   * once. The query function resets it to 0 when an event begins.
    */
   waitedMs = 0;
   private untilMs = 0;
@@ -36,7 +36,7 @@ export class ReadGovernor {
     const nowMs = this.now();
     if (nowMs - this.checkedMs >= CHECK_MS) {
       this.checkedMs = nowMs;
-      // Ignore failures: the state that was read last remains valid for a while.
+      // Ignore failures: the last known state remains valid for a while.
       this.check().catch(() => {});
     }
     if (nowMs >= this.untilMs) return;

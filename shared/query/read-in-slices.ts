@@ -3,20 +3,20 @@ import { DEFAULT_LIMITS, SelectLimitError } from './find-series';
 import { halveSteps } from './plan';
 
 /**
- * Maximum number of samples that a read of several steps holds at a time. The samples and their copies take about 200
- * MB.
+ * Maximum number of samples that a read of several steps holds in memory at once. The samples and their copies take
+ * about 200 MB.
  */
 const MAX_HELD_SAMPLES = 5_000_000;
 /**
- * Maximum number of reads in one call. The reads run one after another, and a request must be answered within half a
+ * Maximum number of reads in one call. The reads run one at a time, and a request must be answered within half a
  * minute.
  */
 const MAX_READS = 200;
 
 /**
- * Reads a range of steps. A read that fails because it has too many samples for one slice is replaced by two reads,
- * each of one half of its range. The archive's directory tells a read in advance how many archived samples it would
- * get, so it fails before it fetches any. The samples of the warm table are counted only after they have been read.
+ * Reads a range of steps. If a read fails because its slice has too many samples, it is replaced by two reads, one for
+ * each half of the range. The archive's directory shows in advance how many archived samples a read would return, so
+ * the read fails before it fetches any of them. Samples in the warm table are counted only after they have been read.
  *
  * @param read must throw {@link SelectLimitError} for more than `mostSamples`
  * @param stepMs undefined for samples as stored, which are read in one slice

@@ -28,7 +28,7 @@ export interface SeriesToRead {
 /**
  * Reads series of one source from all tiers.
  *
- * @param options if they have no budget, the number of samples is not limited
+ * @param options without a budget, the number of samples is not limited
  * @throws {IncompleteReadError | SelectLimitError}
  */
 export async function readSeries(

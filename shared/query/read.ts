@@ -50,8 +50,8 @@ export interface Reading {
   /** Number of rounds of requests beyond memory; 0 when memory had everything. */
   readonly rounds: number;
   /**
-   * Samples that arrived at this time or later may be missing, ms; undefined when none are. See {@link
-   * IncompleteReadError}.
+   * Samples that arrived at or after this time, in ms, may be missing; undefined if none are. See
+   * {@link IncompleteReadError}.
    */
   readonly missingSinceMs: number | undefined;
 }
@@ -65,8 +65,8 @@ const MAX_RESTARTS = 10;
  * Reads series of one source from all tiers.
  *
  * Samples move from hot to warm to cold. The read goes through the tiers in the same order: first memory, then the
- * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). So samples that move during the read are
- * seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
+ * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). Therefore samples that move during the
+ * read are seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
  * @param allowsMissing whether to answer even though samples are known to be missing
  * @throws {IncompleteReadError}
@@ -102,7 +102,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
-  // Look up losses only for the few partitions whose mark does not name the present primary, or has a `loss`.
+  // Look up losses only for the few partitions whose mark does not name the current primary, or has a `loss`.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
@@ -134,10 +134,9 @@ function withPlaces(reading: TierReading, more: readonly TierPlace[]): TierReadi
 }
 
 /**
- * Returns the time since which samples of the range may be missing from memory; undefined when none are
- * missing.
+ * Returns the arrival time from which samples of the range may be missing from memory; undefined if none are missing.
  *
- * @param doubtful marks that do not name the present primary, or have a `loss`
+ * @param doubtful marks that do not name the current primary, or have a `loss`
  */
 async function missingSince(
   { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
@@ -187,7 +186,7 @@ function joinReadings(readings: readonly Reading[]): Reading {
   return { block: mergeAll(readings.map(({ block }) => block))!, ...joinReports(readings) };
 }
 
-/** Returns the earliest of the times since which samples may be missing; undefined if none are. */
+/** Returns the earliest arrival time from which any reading may lack samples; undefined if none are missing. */
 export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs'>[]): number | undefined {
   return earliest(readings.map(({ missingSinceMs }) => missingSinceMs));
 }
@@ -198,9 +197,9 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Joins the reports of concurrent readings, without their samples. Adds up the samples and places of each
- * tier. Takes the longest duration of each tier and the largest number of rounds, because the readings ran at
- * the same time.
+ * Joins the reports of concurrent readings, without their samples. Adds up the sample counts of each tier, and lists
+ * the places of all readings. Takes the longest duration of each tier and the largest number of rounds, because the
+ * readings ran at the same time.
  */
 export function joinReports(readings: readonly Reading[]): Omit<Reading, 'block' | 'points'> {
   const join = (tier: Tier): TierReading => {

@@ -12,8 +12,8 @@ import { firstFrom, type RequestedGrains, type RollupUse, type SampleColumns } f
 export type Points = Omit<SampleColumns, 'labels'>;
 
 /**
- * For each use of a rollup: the columns that it always needs, and those that it also needs if a sample is at the very
- * start of a grain.
+ * For each use of a rollup, the columns that it always needs, and the additional columns that it needs if a sample is
+ * at the very start of a grain.
  */
 const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atStart: RolledColumn[]]>> = {
   count: [[], []],
@@ -29,7 +29,7 @@ const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atSt
   increase: [['first', 'last', 'resets'], ['toRest']],
 };
 
-/** Returns a function that selects which columns to read. The function gets the times of a series' grains. */
+/** Returns a function that selects which columns to read, given the times of a series' grains. */
 export function columnsFor({ use, edges }: RequestedGrains): (times: GrainTimes) => readonly RolledColumn[] {
   const [always, atStart] = COLUMNS[use];
   const all = [...always, ...atStart];
@@ -40,7 +40,7 @@ export function columnsFor({ use, edges }: RequestedGrains): (times: GrainTimes)
 export interface RolledPoints {
   /** The points of each series, by the series' position. */
   readonly series: readonly Points[];
-  /** Starts of the days whose samples must be read instead, ms. */
+  /** Starts, in ms, of the days whose samples must be read instead. */
   readonly unproven: ReadonlySet<number>;
   readonly places: readonly ReadPlace[];
 }
@@ -78,15 +78,15 @@ export function pointsOf(
   return { series: parts.map((own) => joinParts(own, requested.use, shared)), unproven, places };
 }
 
-/** Returns the half-open range of indexes of the grains that overlap a range. */
+/** Returns the indexes of the grains that overlap a range, as a half-open range. */
 function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: number): [number, number] {
   return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
-/** The uses that need the first sample of each range. Their points include it. */
+/** The uses that need the first sample of each range among their points. */
 const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
-/** Returns the starts of the days to read as samples, because some grain cannot give an exact point. */
+/** Returns the starts of the days that must be read as samples because some grain cannot give an exact point. */
 function unprovenDays(
   objects: readonly RolledObject[],
   { use, edges, grainMs }: RequestedGrains,
@@ -120,7 +120,9 @@ function unprovenDays(
   return unproven;
 }
 
-/** Whether a grain lacks a value that the points of a use in {@link HAS_FIRST} need. NaN stands for such a value. */
+/**
+ * Whether a grain lacks a value that a use in {@link HAS_FIRST} needs for its points. A missing value is stored as NaN.
+ */
 function lacksValues(
   { counts, firsts }: GrainTimes,
   { resets, toRest }: Columns,
@@ -129,15 +131,15 @@ function lacksValues(
 ): boolean {
   const lacksResets = Number.isNaN(resets?.[grain] ?? 0);
   if (use === 'increase' && lacksResets) return true;
-  // A sample at the very start gets a point of its own. Then the first sample of the rest must be known.
+  // A sample at the very start gets a point of its own, so the first sample of the rest must be known too.
   const hasStartAndRest = firsts[grain] === 0 && counts[grain]! > 1;
   return hasStartAndRest && (lacksResets || Number.isNaN(toRest?.[grain] ?? 0));
 }
 
 /**
- * Kinds of points. The name of a kind says which sample of the grain gives the point its time. A sample at
- * the very start of a grain gets a point of its own. The grain's other samples are its rest, and get one or
- * two points. If no sample is at the start, the rest is the whole grain.
+ * Kinds of points. The name of a kind says which sample of the grain determines the point's time. A sample at the very
+ * start of a grain gets a point of its own. The grain's other samples are its rest, and get one or two points. If no
+ * sample is at the start, the rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
@@ -146,8 +148,8 @@ const LAST = 3;
 const LAST_AFTER_START = 4;
 
 /**
- * The points to compute from grains, without their values. All series whose grains have the same times share
- * a plan.
+ * The points to compute from grains, but not yet their values. All series whose grains have the same times share a
+ * plan.
  */
 interface PointPlan {
   readonly timestamps: Float64Array;
@@ -156,11 +158,11 @@ interface PointPlan {
   readonly grains: Uint32Array;
   /** See {@link START}. */
   readonly kinds: Uint8Array;
-  /** Number of samples in the grains. */
+  /** Total number of samples in the grains. */
   readonly samples: number;
-  /** Start of the first grain, ms. */
+  /** Start of the first grain, in ms. */
   readonly firstMs: number;
-  /** Start of the last grain, ms. */
+  /** Start of the last grain, in ms. */
   readonly lastMs: number;
 }
 
@@ -228,7 +230,7 @@ interface Part {
   readonly columns: Columns;
 }
 
-/** Joins the points of a series. A series that changed its group has parts of two groups, in any order. */
+/** Joins the points of a series. A series that moved to another group has parts from two groups, in any order. */
 function joinParts(parts: readonly Part[], use: RollupUse, shared: SharedTimes): Points {
   const timestamps = shared.join(parts.map(({ plan }) => plan.timestamps));
   const counts = shared.join(parts.map(({ plan }) => plan.counts));
@@ -249,7 +251,7 @@ function joinParts(parts: readonly Part[], use: RollupUse, shared: SharedTimes):
   return mapPoints(points, (column) => Float64Array.from(order, (i) => column[i]!));
 }
 
-/** Whether a use's points are themselves samples. If so, they need no count of the samples that they replace. */
+/** Whether the points of a use are samples themselves. If so, they need no counts of the samples that they replace. */
 function areSamples(use: RollupUse): boolean {
   return use === 'first' || use === 'last';
 }
@@ -313,8 +315,8 @@ function secondOf({ first, toRest }: Columns, grain: number): number {
 }
 
 /**
- * Returns the sum of a counter's resets after the first sample of a grain's rest. A reset is the counter's
- * value just before it fell.
+ * Returns the sum of a counter's resets after the first sample of a grain's rest. A reset counts as the counter's value
+ * just before it fell.
  */
 function restResets(columns: Columns, grain: number, hasStart: boolean): number {
   const resets = columns.resets?.[grain] ?? 0;

@@ -18,7 +18,7 @@ export interface RollupFacts {
   readonly entries: readonly ManifestDay[];
   /** The source's rollups, by span name. */
   readonly listed: ReadonlyMap<string, RolledSource>;
-  /** Groups that may have the wanted series. */
+  /** Groups that may contain the wanted series. */
   readonly groups: readonly GroupId[];
   /** Whether memory or the warm table may have samples of a day. */
   readonly isElsewhere: (day: Day) => boolean;
@@ -30,19 +30,18 @@ export interface RollupFacts {
 
 /** The part of a rollup object to read. */
 export interface RollupPlan extends RequestedRollup {
-  /** Number of days that the ranges touch, including days that the read wants only in part. */
+  /** Number of days that the ranges touch, including days of which the read needs only a part. */
   readonly days: number;
 }
 
 /**
- * Plans which archived days a read takes from rollups. It uses the rollup of a day if all of this is true:
+ * Plans which archived days a read takes from rollups. The read uses a day's rollup if all of the following hold:
  *
  * - The manifest names exactly the archived state from which the rollup was made, and the day is not open.
  * - No other tier may have samples of the day.
  * - All deletions of the series that overlap the day have been applied to the rollup.
- * - The part of the day that the read wants begins and ends at edges of grains. With exact ranges,
- *   `(start, end]`, it may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range
- *   before.
+ * - The part of the day that the read needs begins and ends at edges of grains. With exact ranges, `(start, end]`, it
+ *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the range before.
  * - The source was not split into another number of groups on that day. On such a day, a series may be in two
  *   groups.
  * - The rollup excludes none of the groups that may have the series.
@@ -97,8 +96,8 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 }
 
 /**
- * Tells whether a rollup can replace the samples of a day from `fromMs` to `toMs`, the part that the read
- * wants, without changing the result.
+ * Returns whether a rollup can replace the samples of a day without changing the result. The read needs the part of the
+ * day from `fromMs` to `toMs`.
  */
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 

@@ -8,9 +8,9 @@ import type { Selection } from '../model/selection';
 import type { Requests } from './beyond-hot';
 
 /**
- * Estimates how many samples a round will read from the archive. That needs no request, because the archive's
- * directory lists the times of each series. Days that the directory does not list, and layouts that are not
- * known yet, count as 0. A grain of a rollup counts as one sample, even if the series has no sample in the
+ * Estimates how many samples a round will read from the archive. The estimate needs no request, because the archive's
+ * directory has been read and lists the times of each series. Days that the directory does not list, and layouts that
+ * are not known yet, count as 0. A grain of a rollup counts as one sample, even if the series has no sample in the
  * grain.
  *
  * @param grainMs length of the rollups' grains
@@ -37,7 +37,7 @@ export function estimateSamples(
   return Math.round(count + (days * DAY_MS * wanted.series.length) / grainMs);
 }
 
-/** Returns the columns of a layout that are wanted; none if the layout is not known yet. */
+/** Returns the wanted columns of a layout; none if the layout is not known yet. */
 function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<number> {
   const pick = picks?.get(id);
   if (pick !== undefined) return pick.columns;
@@ -46,8 +46,8 @@ function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<numb
 }
 
 /**
- * Returns a lower bound of the number of samples that blocks have after a merge. Blocks that overlap in time may hold
- * the same samples, so only the largest of them counts.
+ * Returns a lower bound on the number of samples after blocks are merged. If blocks overlap in time, they may hold the
+ * same samples, so only the largest block counts.
  */
 export function leastSamples(blocks: readonly Block[]): number {
   const inOrder = blocks

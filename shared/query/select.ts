@@ -34,7 +34,7 @@ export interface SelectDependencies extends ReadDependencies {
 export interface SelectHints extends Pick<ReadOptions, 'allowsMissing' | 'grains'> {
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
-  /** Called with the number of series before their samples are read. May throw to prevent the read. */
+  /** Called with the number of series, before their samples are read. May throw to prevent the read. */
   readonly admit?: ((series: number) => void) | undefined;
 }
 
@@ -50,9 +50,9 @@ export interface SourceBlock {
 }
 
 export interface Selected extends Omit<Reading, 'block' | 'points'> {
-  /** One block for each source, with a column for each of its matching series, even without samples. */
+  /** One block for each source, with a column for each matching series, even if the series has no samples. */
   readonly blocks: readonly SourceBlock[];
-  /** Number of days that came from rollups, added up over all sources. */
+  /** Number of days read from rollups, summed over all sources. */
   readonly rolledDays: number;
 }
 
@@ -71,8 +71,7 @@ interface Found {
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
 /**
- * Reads a tenant's series by matchers. All read protocols use it. Concurrent selections share their
- * common requests.
+ * Reads the series of a tenant that satisfy matchers. All read protocols use it. Concurrent selections share requests.
  */
 export class Querier {
   private readonly reads: SourceReads;
@@ -87,7 +86,7 @@ export class Querier {
   }
 
   /**
-   * Reads the series of any source that satisfy all matchers.
+   * Reads the series, of any source, that satisfy all matchers.
    *
    * @throws {SelectLimitError}
    * @throws {InvalidPatternError} when a regular expression cannot be used
@@ -146,8 +145,8 @@ export class Querier {
   }
 
   /**
-   * Finds sources with the index. The index tells where the sources' samples are, and the list of changes tells which
-   * sources have deletions, so sources need no requests of their own.
+   * Finds sources with the index. The index shows where the sources' samples are stored, and the list of changes shows
+   * which sources have deletions. So no source needs requests of its own, except one that has deletions.
    */
   private async findIndexed(
     matchers: readonly Matcher[],
@@ -173,7 +172,7 @@ export class Querier {
     return { sources, joined: view.joined };
   }
 
-  /** Finds one source with the catalogue, which has its newest series. */
+  /** Finds one source with the catalogue, which includes even its newest series. */
   private async findOf(source: Labels, matchers: readonly Matcher[], budget: ReadBudget): Promise<Found> {
     const { catalogue, hostLabels } = this.dependencies;
     const tenantId = this.tenant.id;
@@ -194,7 +193,7 @@ export class Querier {
   }
 }
 
-/** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */
+/** Returns the source of the host that the matchers name. All series with that `host` label belong to this source. */
 function hostNamedBy(matchers: readonly Matcher[]): Labels | undefined {
   const named = matchers.find(({ label, op }) => label === 'host' && op === '=');
   return named?.op === '=' && named.value !== '' ? sourceOf.host(named.value) : undefined;

@@ -14,13 +14,13 @@ export interface SelectedSource extends SourceSeries {
 
 /** A view whose selections can be cached. Views of a tenant with equal tokens select the same series. */
 export interface CacheableView extends IndexView {
-  /** Lower bound of the times of each layout's samples in the range, ms, by the layout's number. */
+  /** For each layout number, a lower bound on the times of the layout's samples in the range, in ms. */
   readonly firstMs: Float64Array;
   readonly token: string;
 }
 
 interface CachedSelection {
-  /** Token of the view from which the series were selected. */
+  /** Token of the view in which the series were selected. */
   readonly token: string;
   readonly sources: readonly SelectedSource[];
   readonly seriesCount: number;
@@ -30,8 +30,8 @@ const SOURCE_BYTES = 2_000;
 const SERIES_BYTES = 1_000;
 
 /**
- * Caches which series matchers selected from the tenants' indexes, because dashboards repeat the same queries
- * and an index rarely changes. Tenants share the memory fairly.
+ * Caches the series that matchers select from a tenant's index, because dashboards repeat the same queries and an index
+ * rarely changes. Tenants share the memory fairly.
  */
 export class SelectionCache {
   private readonly cache = new Cache<CachedSelection>(

@@ -3,16 +3,19 @@ import { SharedTimes } from '../model/shared-times';
 import { SelectLimitError } from './find-series';
 
 /**
- * Maximum number of stored samples in a response, and of values in a table. It bounds the memory that a response takes
- * before it is converted to text. http/http.ts bounds the size of the text.
+ * Maximum number of stored samples in a response, and of values in a table. It limits the memory that a response takes
+ * before it is converted to text. http/http.ts limits the size of the text.
  */
 export const MAX_RESPONSE_SAMPLES = 2_000_000;
 
-/** A table of series. It has a row for each time at which any series has a value, and in it a value for each series. */
+/**
+ * A table of series. It has a row for each time at which any series has a value, and each row has a value for every
+ * series.
+ */
 export interface SeriesTable {
   /** Unix time in ms, ascending. */
   readonly times: ArrayLike<number>;
-  /** For each series, as many values as `times`; NaN where the series has none. */
+  /** For each series, one value for each of `times`; NaN where the series has none. */
   readonly values: readonly ArrayLike<number>[];
 }
 
@@ -64,9 +67,7 @@ export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
   };
 }
 
-/**
- * Merges ascending lists of times. Most series have the same times, so lists equal to another one are removed first.
- */
+/** Merges ascending lists of times. Most series have the same times, so duplicate lists are removed first. */
 function mergeTimes(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
   const distinct: ArrayLike<number>[] = [];
   for (const list of lists) if (!distinct.some((other) => isEqual(list, other))) distinct.push(list);

@@ -5,12 +5,12 @@ import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 
-/** Number of sources that are read at the same time. */
+/** Maximum number of sources read at the same time. */
 const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface CachedDeletions {
-  /** The source's number of deletions in the list of changes, which was read before the deletions. */
+  /** The source's number of deletions, according to the list of changes, which was read before the deletions. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }

@@ -16,14 +16,14 @@ import { joinWhereabouts, type Whereabouts } from './whereabouts';
 /** Maximum number of sources that are read together. Sources of the same partition share requests to memory. */
 const MAX_SOURCES = 1_000;
 /**
- * Maximum number of concurrent requests to AWS, for all reads of a tenant. A tenant's rules start hundreds of requests
- * at once. Sent all at once, they would delay each other until they time out.
+ * Maximum number of concurrent requests to AWS, for all reads of a tenant. A tenant's rules cause hundreds of requests
+ * at once. If all were sent together, they would delay each other until they time out.
  */
 const PARALLEL_REQUESTS = 32;
 
 const NOTHING_READ = joinReports([]).tiers;
 
-/** Series of one source that were found, and where they may be stored. */
+/** The series found in one source, and where they may be stored. */
 export interface FoundSource {
   readonly sourceId: Id;
   /** The layout of the series. */
@@ -47,13 +47,12 @@ export interface ReadOptions {
 }
 
 /**
- * Reads series of a tenant's sources. Concurrent reads of the same source and range are combined into one
- * read of all their series: a tenant's rules, and the selectors of a query, often want different metrics of
- * the same sources.
+ * Reads series of a tenant's sources. Concurrent reads of the same source and range are combined into one read of all
+ * their series: a tenant's rules, and the selectors of a query, often need different metrics of the same sources.
  */
 export class SourceReads {
   private readonly together = new JoinedCalls<readonly SourceRead[], readonly Promise<Reading>[]>();
-  /** Bounds the requests of all reads together. */
+  /** Limits the number of requests of all reads together. */
   readonly limited: Limiter = limiter(PARALLEL_REQUESTS);
 
   constructor(
@@ -115,7 +114,7 @@ export class SourceReads {
     // Nothing to combine: no source occurs twice in a list.
     if (others.length === 0) return [only.map((each) => this.readOne(each, allowsMissing))];
     const readings = new Map<SourceRead, Promise<Reading>>();
-    // Combine only reads that know the same deletions of the source.
+    // Combine only reads that have the same list of the source's deletions.
     for (const own of Map.groupBy(lists.flat(), ({ sourceId }) => sourceId).values())
       for (const same of Map.groupBy(own, ({ deletions }) => deletions).values()) {
         const combined = same.length === 1 ? undefined : this.readCombined(same, allowsMissing);
@@ -142,8 +141,8 @@ export class SourceReads {
     );
     return same.map(async (each, i) => {
       const { block, tiers, ...whole } = await reading.catch((error: unknown) => {
-        // A combined read fails only if every query has exceeded its budget, and its error is that of one query. Throw
-        // the error of this query instead.
+        // If every query has exceeded its budget, the combined read fails with the error of just one query. Throw the
+        // error of this query instead.
         each.expected[0]!.budget.check();
         throw error;
       });

@@ -5,10 +5,10 @@ import type { TimeRange } from '../model/selection';
 import type { TenantIndexes } from './tenant-index';
 
 /**
- * Finds when a tenant's samples begin and end: the start of the first day that has samples, and the end of the last
- * such day, both within the range.
+ * Finds when a tenant's samples begin and end: the start of the first day with samples, and the end of the last one,
+ * both within the range.
  *
- * @returns undefined when the range has no samples
+ * @returns undefined if the range has no samples
  */
 export async function storedTimes(
   indexes: Pick<TenantIndexes, 'of'>,
@@ -33,7 +33,7 @@ async function firstOf<T>(
   return undefined;
 }
 
-/** Divides a range at the ends of months. */
+/** Divides a range at month boundaries. */
 function monthsIn({ fromMs, toMs }: TimeRange): TimeRange[] {
   const parts: TimeRange[] = [];
   for (let startMs = fromMs; startMs < toMs; ) {

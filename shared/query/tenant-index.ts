@@ -30,17 +30,17 @@ const PARALLEL = 32;
  */
 const PERIODS_AT_ONCE = 8;
 /**
- * Age at which the copy of a present period is read again, ms. For past periods it is {@link PAST_FRESH_MS},
- * because only late samples change them.
+ * Age, in ms, at which the copy of a current period is read again. For past periods it is {@link PAST_FRESH_MS},
+ * because only late samples change a past period.
  */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
 /**
- * Minimum age at which a copy is read again, in ms per entry of the period. So a period with 10,000 entries
- * is read every ten seconds at most.
+ * Minimum age at which a copy is read again, in ms per entry of the period. So a period with 10,000 entries is read at
+ * most once every ten seconds.
  */
 const FRESH_MS_PER_ENTRY = 1;
-/** Age at which a copy is read again even though the list of changes shows no change, ms. */
+/** Age, in ms, at which a copy is read again even if the list of changes shows no change. */
 const UNCHANGED_MS = 300_000;
 
 interface PeriodLayouts {
@@ -56,7 +56,7 @@ interface PeriodLayouts {
 
 interface TenantIndex {
   readonly index: SeriesIndex;
-  /** The view that was made for the last range, and the layouts of that range. */
+  /** The view that was built for the last range, and the layouts of that range. */
   last:
     | {
         readonly layouts: readonly (readonly number[])[];
@@ -85,11 +85,11 @@ export class TenantIndexes {
   ) {}
 
   /**
-   * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in
-   * the range, and `firstMs` is a lower bound of their times. `generation` stays the same while nothing changes.
+   * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in the range,
+   * and `firstMs` is a lower bound on the times of those samples. `generation` stays the same while nothing changes.
    *
-   * @param changes the index's current change token (change-list.ts); undefined if it was not read. Periods
-   *   that this instance has never read are read without waiting for the token
+   * @param changes the index's current change token (change-list.ts); undefined if it was not read. A period that this
+   *   instance has never read is read without waiting for the token
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
@@ -121,7 +121,7 @@ export class TenantIndexes {
         `the series index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
       );
     }
-    // Put the index into the cache again: the cache measures an entry's size only when it is put, and the index may
+    // Put the index into the cache again: the cache measures an entry only when the entry is put, and the index may
     // have grown.
     this.tenants.set(tenantId, tenant);
     const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
@@ -147,8 +147,8 @@ export class TenantIndexes {
     period: Period,
     newest: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    // Do not use the token for a new period: the period's entries are read concurrently with the token, so they may be
-    // older.
+    // Do not use the token for a new period: its entries are read concurrently with the token, so they may be older
+    // than the token.
     const changes = tenant.periods.has(period) ? await newest : undefined;
     const last = tenant.periods.get(period);
     const now = this.now();
@@ -175,8 +175,8 @@ export class TenantIndexes {
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
-    // Skip an entry if its shape could not be read, because the layout is still being written. The next read of the
-    // period finds it.
+    // Skip an entry whose shape could not be read because its layout is still being written. The next read of the
+    // period finds the entry.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));

@@ -30,10 +30,7 @@ export class TierSamples implements SampleStore {
     private readonly retentionMs: number,
     private readonly nowMs: number,
     private budget: ReadBudget,
-    /**
-     * Text for the error message of a query that reads too many samples. It is appended to the message, and begins with
-     * a semicolon.
-     */
+    /** Text appended to the error message of a query that reads too many samples. It begins with a semicolon. */
     private readonly advice = '',
   ) {}
 
@@ -52,8 +49,8 @@ export class TierSamples implements SampleStore {
   }
 
   /**
-   * Stops the selections that are still being read. Later selections may read as many series and samples as if nothing
-   * had been read before. The query's deadline stays the same.
+   * Stops the selections that are still being read, and resets the counts of series and samples to 0 for later
+   * selections. The query's deadline stays the same.
    */
   release(): void {
     this.budget.stop(new Error('the query no longer needs these samples'));
@@ -90,7 +87,7 @@ export class TierSamples implements SampleStore {
   }
 }
 
-/** Converts the error to a PromQL error. The message tells what was exceeded, and which limit applies. */
+/** Converts the error to a PromQL error. The message says what was exceeded, and which limit applies. */
 export function promqlErrorOf({ limit, message }: SelectLimitError, advice = ''): PromqlError {
   if (limit === 'time') return new PromqlError('timeout', message);
   const text = limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;

@@ -11,15 +11,15 @@ export interface TierPlaces {
   /** Number of samples of the series in the range. */
   readonly samples: number;
   /**
-   * Size of the samples in bytes: the size of the key, item or byte range that holds them, multiplied by the series'
-   * share of the samples in it.
+   * Size of the samples in bytes: for each key, item or byte range, its size multiplied by the share of its samples
+   * that belong to the series.
    */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly TierPlace[];
 }
 
-/** Locates one series' samples: how many each tier has, and in which keys, items and objects. */
+/** Locates the samples of one series: how many each tier holds, and in which keys, items and objects. */
 export async function where(
   dependencies: ReadDependencies,
   tenant: Tenant,

@@ -6,8 +6,8 @@ import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model
 import type { Selection } from '../model/selection';
 
 /**
- * The groups that may contain the series that a query wants from a source. They belong to one home: to the source
- * itself, or to its pool.
+ * The groups of one home that may contain the series that a query wants from a source. The home is the source itself,
+ * or its pool.
  */
 export interface HomeGroups {
   /** Id of the source or pool. */
@@ -19,24 +19,24 @@ export interface HomeGroups {
   readonly picks?: Selection['picks'];
 }
 
-/** Where the tiers may have samples of a source's wanted series, and from which time on. */
+/** Where the tiers may hold samples of a source's wanted series, and the earliest time of the samples. */
 export interface Whereabouts {
   /** The homes of the source: at least one, nearly always exactly one. */
   readonly homes: readonly HomeGroups[];
-  /** Every window length with which the samples were written, ms, ascending. */
+  /** All window lengths with which the samples were written, in ms, ascending. */
   readonly windowLengthsMs: readonly number[];
-  /** Lower bound of the samples' times, ms. */
+  /** Lower bound on the samples' times, in ms. */
   readonly firstMs: number;
 }
 
 /**
- * Finds in the index where the matching series of one source are stored. The index names every group and window length
+ * Finds in the index where the matching series of one source are stored. The index lists every group and window length
  * that has samples, because the ingester writes an index entry before it appends the first sample of a group.
  *
- * @param firstMs lower bound of the times of each layout's samples, by the layout's number
+ * @param firstMs for each layout number, a lower bound on the times of the layout's samples
  */
 export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64Array): Whereabouts {
-  // Nearly always, a source has one match.
+  // A source nearly always has just one match.
   if (matches.length === 1) return whereaboutsOfOne(matches[0]!, firstMs);
   const homes = Map.groupBy(matches, ({ group }) => sourceIdOfGroup(group));
   return {
@@ -86,14 +86,16 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
 export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
-  // The map may lack layouts that the archiver created when it merged chunks: they need not be in the
-  // catalogue.
+  // The map may lack layouts that the archiver created when it merged chunks: the catalogue need not contain those.
   const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
   const homes = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
   return { homes, windowLengthsMs, firstMs };
 }
 
-/** Returns the groups of a source or pool that may have the series, for every split that it has had. */
+/**
+ * Returns the groups of a source or pool that may contain the series, for every split that the source or pool has ever
+ * had.
+ */
 function groupsOf(id: Id, { columns }: Layout, { splits }: SourceCatalogue): GroupId[] {
   const keys = [...columns.keys()];
   const groups = (splits.get(id) ?? []).flatMap((bits) =>

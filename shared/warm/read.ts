@@ -13,10 +13,10 @@ import type { WarmItem, WarmTier } from './warm-tier';
 const PARALLEL = 16;
 
 /**
- * Reads series from the warm table. If this instance has cached the items of a group's day, and the day has
- * not changed since, the table is not queried. Concurrent reads of several sources share requests.
+ * Reads series from the warm table. If this instance has cached a group's items of a day, and the day has not changed
+ * since, the table is not read. Concurrent reads of several sources share requests.
  *
- * @param limit bounds the concurrent queries of several reads
+ * @param limit limits the number of concurrent queries of several reads
  * @param layoutOf finds a chunk's layout
  */
 export async function readWarm(
@@ -58,8 +58,8 @@ async function itemsOf(
   const known = announcements === undefined ? undefined : cache.items(target, group, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // Items can serve a later read only if the number of announcements that they include is known. A read of a day that
-  // this instance has never read does not look it up; `hasRead` makes the next read do so.
+  // The items can serve a later read only if the number of announcements that they include is known. A read of a day
+  // that this instance has never read does not look up that number; `hasRead` makes the next read do so.
   cache.put(target, group, announcements === undefined ? undefined : { announcements, items });
   return items;
 }

@@ -6,26 +6,26 @@ import { type Day, type GroupId, type PartitionRef, partitionText } from '../mod
 import type { WarmDay } from './plan';
 import type { WarmItem } from './warm-tier';
 
-/** Items of a group's day, as of a count of the day's announcements. */
+/** A group's items of one day, and the number of announcements of the day that the items include. */
 interface CountedItems {
-  /** Number of times that flushes had announced the day, counted before the table was read. */
+  /** How many times flushes had announced the day, counted before the table was read. */
   readonly announcements: number;
   readonly items: readonly WarmItem[];
 }
 
-/** A reader's entry for a group's day. */
+/** The cache's entry for one group and day. */
 interface CachedGroup {
   /** This instance has read the windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** The items of these windows. Undefined if the reader did not know the number of the day's announcements. */
+  /** The items of these windows; undefined if the reader did not know how many times the day had been announced. */
   readonly counted: CountedItems | undefined;
 }
 
 /** A day of a partition, with the wanted windows. */
 type CachedDay = Pick<WarmDay, 'ref' | 'day' | 'windowsFromMs' | 'windowsToMs'>;
 
-/** The wanted series of a chunk. `block` is undefined when the chunk has none of them. */
+/** The wanted series of a chunk. `block` is undefined if the chunk has none of these series. */
 export interface PickedChunk {
   readonly block: Block | undefined;
   /** Number of samples in the whole chunk. */
@@ -35,16 +35,15 @@ export interface PickedChunk {
 // Estimated memory of a cached item and of a block, in bytes, not counting the chunk's bytes and the samples.
 const ITEM_BYTES = 500;
 const BLOCK_BYTES = 1_000;
-/** Memory of a sample, in bytes, including its share of a timestamp and a version. */
+/** Estimated memory of a sample, in bytes, including its share of a timestamp and a version. */
 const SAMPLE_BYTES = 24;
 
 /**
  * Caches the items that readers of this instance have read from the warm table.
  *
- * Cached items stay complete as long as the number of the day's announcements does not change. A flush
- * announces the day before it writes to the warm table, and once more before it trims memory (DESIGN.md, rule
- * 12). So if the number is still the one that was counted before the table was read, the cached items include
- * everything that has left memory.
+ * Cached items stay complete as long as the number of the day's announcements does not change. A flush announces the
+ * day before it writes to the warm table, and once more before it trims memory (DESIGN.md, rule 12). So if the number
+ * is still the same as before the table was read, the cached items include everything that has left memory.
  */
 export class WarmItemCache {
   private readonly cache = new Cache<CachedGroup>(CACHES.warmItems, ({ counted }) =>
@@ -60,7 +59,7 @@ export class WarmItemCache {
       BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
   );
 
-  /** Whether this instance has read the wanted windows of a group. They may have changed since. */
+  /** Whether this instance has read the wanted windows of a group. The windows may have changed since. */
   hasRead(day: CachedDay, group: GroupId): boolean {
     return this.entryOf(day, group) !== undefined;
   }
@@ -68,8 +67,8 @@ export class WarmItemCache {
   /**
    * Returns the cached items of a group's wanted windows; undefined if the cache lacks some of them.
    *
-   * @param announcements number of times that flushes had announced the day, counted after memory was read. Items that
-   *   were cached at another number are not returned
+   * @param announcements how many times flushes had announced the day, counted after memory was read. Items that were
+   *   cached with another number are not returned
    */
   items(day: CachedDay, group: GroupId, announcements: number): WarmItem[] | undefined {
     const counted = this.entryOf(day, group)?.counted;

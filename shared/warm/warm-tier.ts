@@ -19,16 +19,16 @@ import { planKeys, type WantedWindows } from './plan';
 import { WarmItemCache } from './warm-item-cache';
 
 /**
- * One chunk in DynamoDB: the samples of a group's window, or of a part of the window's time if the whole window does
- * not fit into an item. A layer is a set of items of one window whose chunks have the same layout. A window has
- * several layers if one layout cannot name all of its series.
+ * One chunk in DynamoDB. It holds the samples of a group-window, or of a part of its time range if the whole window
+ * does not fit into one item. A layer is a set of items of one window whose chunks have the same layout. A window has
+ * several layers if one layout cannot hold all of its series.
  */
 export interface WarmItem {
   readonly group: GroupId;
   readonly windowStart: number;
   /** 0 for the first layer, which is nearly always the only one. */
   readonly layer: number;
-  /** Start of the item's range, ms; a window's first item starts with the window. */
+  /** Start of the item's time range, in ms; a window's first item starts with the window. */
   readonly startMs: number;
   /**
    * Hash of the chunk. Conditional writes compare it. Archive objects list the revisions of the items that they hold.
@@ -39,17 +39,17 @@ export interface WarmItem {
   readonly isDivided?: boolean;
 }
 
-/** A group's items of a day that a read wants. */
+/** The items that a read wants from one group and day. */
 export interface GroupRequest extends WantedWindows {
   readonly group: GroupId;
-  /** Bounds the requests of several reads. */
+  /** Limits the number of concurrent requests of several reads. */
   readonly limit: Limiter;
 }
 
 /** Half-open range of group ids. */
 export interface GroupRange {
   readonly from: GroupId;
-  /** The first group after the range; undefined if the range has all remaining groups. */
+  /** The first group after the range; undefined if the range extends to the last group. */
   readonly to: GroupId | undefined;
 }
 
@@ -70,18 +70,18 @@ export function revisionOf(chunk: Uint8Array): string {
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   divided: true   expiresAt: seconds
  *     pk tenant#partition#day   sk ~divided                   expiresAt: seconds
  *
- * Nearly every window is one item, whose key follows from the window. So reads of many groups get items by
- * key. They also get the marker `~divided`. The flusher writes it before it divides any window of the day
- * among several items. A read that finds the marker falls back to queries.
+ * Nearly every window is one item, whose key can be computed from the window. So reads of many groups get items by key.
+ * They also get the marker `~divided`, which the flusher writes before it divides any window of the day among several
+ * items. A read that finds the marker falls back to queries.
  *
- * A read may look for the marker just before the flusher writes it, and get an item just after the flusher
- * has divided the window. So that such a read notices, every item that the flusher writes to a divided window
- * gets the attribute `divided`.
+ * A read may look for the marker just before the flusher writes it, and get an item just after the flusher has divided
+ * the window. To let such a read notice this, every item that the flusher writes to a divided window gets the attribute
+ * `divided`.
  */
 export class WarmTier {
   /** Caches the items that this instance's readers have read. */
   readonly cache = new WarmItemCache();
-  /** Concurrent reads of a partition's day, which share requests. */
+  /** Concurrent reads of a partition-day. They share requests. */
   private readonly calls = new JoinedCalls<GroupRequest, readonly WarmItem[]>();
 
   constructor(
@@ -90,7 +90,7 @@ export class WarmTier {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Reads the items of one group-window, by layer, then start. */
+  /** Reads the items of one group-window, ordered by layer, then start. */
   async window(ref: PartitionRef, day: Day, group: GroupId, windowStart: number): Promise<WarmItem[]> {
     const prefix = warmKeys.windowPrefix(group, windowStart);
     return this.query(ref, day, prefix, `${prefix}~`);
@@ -157,8 +157,8 @@ export class WarmTier {
   }
 
   /**
-   * Writes the marker that windows of the day are divided among items. Call it before dividing a window. It is
-   * idempotent.
+   * Writes the marker that says that windows of the day are divided among several items. Call it before dividing a
+   * window. Repeating the call is safe.
    */
   async noteDivided(ref: PartitionRef, day: Day): Promise<void> {
     await updateItem(this.table, {
@@ -199,8 +199,8 @@ export class WarmTier {
   /**
    * Puts an item, unless another writer has put or removed the item in the meantime.
    *
-   * @param previous the revision to replace, or undefined when there must be no item yet
-   * @returns false when another writer came first; then nothing was changed
+   * @param previous the revision to replace; undefined if the item must not exist yet
+   * @returns false if another writer came first, in which case nothing was changed
    */
   async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
     return putItemIf(this.table, {
@@ -239,7 +239,7 @@ export class WarmTier {
     return extended.filter(Boolean).length;
   }
 
-  /** Renews the time to live of an item. Returns false when the item does not exist. Then nothing was changed. */
+  /** Renews the time to live of an item. Returns false, and changes nothing, if the item does not exist. */
   private renew(key: Item, longerMs = 0): Promise<boolean> {
     return updateItemIf(this.table, {
       Key: key,
@@ -249,7 +249,7 @@ export class WarmTier {
     });
   }
 
-  /** Deletes an item. @returns false when the item has another revision; nothing was changed */
+  /** Deletes an item. @returns false if the item has another revision, in which case nothing was changed */
   async delete(ref: PartitionRef, day: Day, sortKey: string, revision: string): Promise<boolean> {
     return deleteItemIf(this.table, {
       Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sortKey } },
@@ -259,7 +259,7 @@ export class WarmTier {
   }
 
   /**
-   * Counts the bytes of a partition-day's chunks. Reads every item, which costs one read unit for each 4 KB.
+   * Adds up the sizes of a partition-day's chunks, in bytes. Reads every item, which costs one read unit for each 4 KB.
    */
   async bytes(ref: PartitionRef, day: Day): Promise<number> {
     let bytes = 0;
@@ -268,10 +268,10 @@ export class WarmTier {
   }
 
   /**
-   * Deletes all items of a partition-day, whatever their revisions.
+   * Deletes all items of a partition-day, regardless of their revisions.
    *
-   * @param hasTime called before each slice; if it returns false, the call ends
-   * @returns the number of deleted items; `isDone` is false when time was up first
+   * @param hasTime called before each slice of items; if it returns false, the deletion ends
+   * @returns the number of deleted items; `isDone` is false if time was up before all were deleted
    */
   async erase(
     ref: PartitionRef,
