@@ -1,8 +1,6 @@
 import type { BuildOptions } from 'esbuild';
 
-/**
- * esbuild's options for a function: one file, CommonJS because ioredis as ESM needs a `createRequire` banner.
- */
+/** esbuild options for a function: one file, CommonJS because ioredis as ESM needs a `createRequire` banner. */
 export const BUNDLE_OPTIONS = {
   bundle: true,
   platform: 'node',

@@ -14,8 +14,8 @@ export function pinLogicalId(construct: IConstruct, logicalId: string): void {
 /**
  * Returns a top-level scope of the stack, for resources without data whose names derive from their path.
  *
- * Schedules and the mapping were first deployed below a scope for each kind. CDK derives logical ids, and the
- * rules' physical names, from that path. Keeping it prevents an upgrade from replacing them: a new mapping
+ * Schedules and the mapping were originally deployed below one scope per kind. CDK derives logical ids, and the rules'
+ * physical names, from that path. Keeping the path prevents an upgrade from replacing these resources: a new mapping
  * would read the stream from its beginning.
  */
 export function firstScope(construct: IConstruct, name: 'Schedules' | 'Ingest'): Construct {

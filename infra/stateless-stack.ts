@@ -90,8 +90,8 @@ export class StatelessStack extends Stack {
       new Dashboard(this, 'Dashboard', {
         stage,
         alarms,
-        // Order of the graphs: first the parts of the pipeline in the order in which a sample passes them,
-        // then rules, recovery, the canary, and the graphs of all functions.
+        // Order of the graphs: first the parts of the pipeline in the order in which a sample passes through them, then
+        // rules, recovery, the canary, and the graphs of all functions.
         graphs: [
           ...[api, post, ...postUrls, stream, ingester, hotTier, flusher, archiver, tables],
           ...[evaluator, recovery, canary, all],

@@ -38,7 +38,7 @@ export class Canary extends Construct implements Monitored {
     stores.tables.grantMeta(this.function, ['tenants'], ...ITEM_ACTIONS.put);
     addSchedule(this.function, 'Canary', {
       every: Duration.minutes(1),
-      // Disabled locally: nobody is alerted there, and the canary's samples would clutter the demo.
+      // Disabled locally, where nobody would be alerted and the canary's samples would clutter the demo.
       isEnabled: config.stage !== 'local',
     });
 

@@ -6,8 +6,8 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
 /**
- * Puts deletions into the stream for `npm run ops -- delete`. It runs outside the VPC, from which Kinesis
- * cannot be reached.
+ * Puts deletions into the stream for `npm run ops -- delete`. It runs outside the VPC, because Kinesis cannot be
+ * reached from inside.
  */
 export class Deleter extends Construct {
   readonly function: lambda.Function;

@@ -52,7 +52,7 @@ export class Evaluator extends Construct implements Monitored {
     ];
     tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
-    // Layouts of the pools that small sources share.
+    // The pool of each small source, an item of the kind `layouts`.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     Grant.addToPrincipal({
       grantee: this.function,

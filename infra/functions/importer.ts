@@ -6,8 +6,8 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
 /**
- * Puts old samples into the stream for `npm run ops -- import`. It runs outside the VPC, from which Kinesis
- * cannot be reached.
+ * Puts old samples into the stream for `npm run ops -- import`. It runs outside the VPC, because Kinesis cannot be
+ * reached from inside.
  */
 export class Importer extends Construct {
   readonly function: lambda.Function;
@@ -29,7 +29,7 @@ export class Importer extends Construct {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.get, ...ITEM_ACTIONS.readMany);
-    // Layouts of the pools that small sources share.
+    // The pool of each small source, an item of the kind `layouts`.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     tables.grantMeta(this.function, ['imports'], ...ITEM_ACTIONS.put);
   }

@@ -53,7 +53,7 @@ export const API_TIMEOUT = Duration.seconds(29);
 /** Lambda's maximum. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);
 
-/** Reasons why a function has no dead-letter queue, by invoker. These texts acknowledge findings of cdk-nag. */
+/** Reasons why a function has no dead-letter queue, by invoker. cdk-nag findings are acknowledged with these texts. */
 const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
   api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to keep.',
   mapping:

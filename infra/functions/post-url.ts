@@ -9,7 +9,7 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 export interface PostUrlProps {
   readonly stage: Stage;
   readonly post: lambda.Function;
-  /** Base URL of the API. The function's URL redirects there all requests that post does not answer. */
+  /** Base URL of the API. All requests that post does not answer are redirected from the function's URL to this one. */
   readonly apiUrl: string;
 }
 

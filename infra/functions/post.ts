@@ -34,7 +34,7 @@ export class Post extends Construct implements Monitored {
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
-    // Layouts of the pools that small sources share.
+    // The pool of each small source, an item of the kind `layouts`.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     tables.grantMeta(this.function, ['metric-metadata'], ...ITEM_ACTIONS.put);
 

@@ -86,7 +86,7 @@ export class Recovery extends Construct implements Monitored {
   }
 }
 
-/** Allows creating, listing and deleting event source mappings, but only mappings of the function `target`. */
+/** Allows listing all event source mappings, and creating and deleting mappings of the function `target` only. */
 function grantMappings(grantee: lambda.Function, target: lambda.Function): void {
   Grant.addToPrincipal({
     grantee,
@@ -95,7 +95,8 @@ function grantMappings(grantee: lambda.Function, target: lambda.Function): void 
     conditions: { ArnEquals: { 'lambda:FunctionArn': target.functionArn } },
   });
   Grant.addToPrincipal({ grantee, actions: ['lambda:ListEventSourceMappings'], resourceArns: ['*'] });
-  // Acknowledge this finding even without tracing. For all other roles, tracing acknowledges it.
+  // Acknowledge the finding here, because this role needs the wildcards even without tracing. `addFunction`
+  // acknowledges it for roles that need wildcards only for tracing or for the VPC.
   Validations.of(grantee.role!).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',
     reason:

@@ -18,7 +18,7 @@ const HEIGHT = 6;
 export interface DashboardProps {
   readonly stage: Stage;
   readonly alarms: readonly Alarm[];
-  /** In the order in which a sample passes the parts of the pipeline. */
+  /** In the order in which a sample passes through the parts of the pipeline. */
   readonly graphs: readonly Graph[];
 }
 

@@ -125,8 +125,8 @@ export const awsMetric = {
 const MAX_METRICS_OF_ALARM = 10;
 
 /**
- * Returns the maximum of several metrics, as one metric for every ten. ElastiCache publishes metrics by node,
- * and an alarm can neither search for metrics nor combine more than ten.
+ * Returns the maximum of several metrics, as one metric for every ten. ElastiCache publishes metrics per node, and an
+ * alarm can neither search for metrics nor combine more than ten.
  */
 export function maximumOf(metrics: readonly Metric[]): IMetric[] {
   if (metrics.length === 1) return [...metrics];

@@ -39,7 +39,7 @@ export interface Graph {
   readonly title: string;
   readonly left: readonly IMetric[];
   /**
-   * Metrics on the right axis, which has another scale.
+   * Metrics on the right axis, which has a different scale.
    * @default none
    */
   readonly right?: readonly IMetric[];

@@ -70,8 +70,8 @@ export class Bucket extends Construct {
   }
 
   /**
-   * Lets a function write archive objects, and delete objects that it replaced under another key. The versions of
-   * deleted objects remain.
+   * Lets a function write archive objects, and delete objects that it has replaced with objects under other keys. The
+   * versions of deleted objects remain.
    */
   grantWriteArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES)

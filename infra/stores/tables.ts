@@ -34,8 +34,8 @@ export const CATALOGUE_KINDS = ['changes', 'index', 'layouts', 'sources'] as con
  * The two tables. `warm` holds the warm tier's chunks; `meta` holds keys, tenants, hosts, services, layouts,
  * placement and manifest.
  *
- * Both are on demand, because their load comes in bursts with each flush. They are encrypted with the key
- * that DynamoDB owns, which costs nothing; a key of our own would add KMS calls for every table and caller.
+ * Both are billed on demand, because their load comes in bursts with each flush. They are encrypted with the key that
+ * DynamoDB owns, which costs nothing; a key of our own would add KMS calls for every table and caller.
  */
 export class Tables extends Construct implements Monitored {
   readonly warm: Table;
@@ -72,7 +72,7 @@ export class Tables extends Construct implements Monitored {
   }
 
   /**
-   * Grants changes to items of some kinds in the meta table. A defect in a function that serves requests then
+   * Grants changes to items of some kinds in the meta table. This way, a defect in a function that serves requests
    * cannot change API keys, tenants or the manifest.
    *
    * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html

@@ -94,7 +94,7 @@ export function objectReader(times: CallTimes): S3Client {
   return getDirectly(boundCalls(meterObjects(s3Client(requestHandler(times))), times));
 }
 
-/** An emulator has only one host name, so requests to it have the bucket in the path. */
+/** Makes an S3 client. An emulator has only one host name, so requests to it have the bucket in the path. */
 function s3Client(requestHandler: NodeHttpHandler): S3Client {
   const forcePathStyle = process.env.AWS_ENDPOINT_URL !== undefined;
   return new S3Client({ maxAttempts: 5, forcePathStyle, requestHandler });

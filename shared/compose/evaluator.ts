@@ -77,7 +77,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     externalUrl,
     now: Date.now,
     reported: new Map(),
-    // Monitors and checks write all batches of events.
+    // All batches of events are alert batches, because only monitors and checks write them.
     eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch as AlertBatch),
     gaveUp: (tenantId, ids) => suspendChannels(channels, tenantId, ids, Date.now()),
   };

@@ -32,13 +32,13 @@ export const POST_MEMORY = {
    */
   smallCaches: 16 * MB,
   /**
-   * Memory that the worst body of `test/unit/protocol/hostile-bodies.ts` may add. It took this much with V8's default
-   * options. With {@link POST_MEMORY.nodeOptions} it takes less (decisions/2026-11-22-bounds-of-a-body.md), so there is
-   * a margin.
+   * Memory that the worst body of `test/unit/protocol/hostile-bodies.ts` may add. The body took this much with V8's
+   * default options. With {@link POST_MEMORY.nodeOptions} it takes less (decisions/2026-11-22-bounds-of-a-body.md), so
+   * there is a margin.
    */
   worstBody: 290 * MB,
   /**
-   * Options of Node.js. By default, V8 lets its young generation grow to three times 32 MB while a large body is
+   * Options for Node.js. By default, V8 lets its young generation grow to three times 32 MB while a large body is
    * decoded, although most of it is garbage. A limit of three times 16 MB saves 100 MB on the worst bodies, and costs
    * no CPU time.
    */

@@ -16,7 +16,9 @@ import { metaTable, objectReader, warmTable } from './aws-clients';
 import { hotTier } from './hot-tier';
 import { rollupDirectory } from './rollup-directory';
 
-/** Builds the stores and clients of a function that reads the three tiers from its environment variables. */
+/**
+ * Builds the stores and clients of a function that reads the three tiers. Uses the function's environment variables.
+ */
 export function readDependencies(times: CallTimes) {
   const {
     retention,

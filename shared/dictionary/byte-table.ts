@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 /** Maximum number of slots that a look-up visits, starting at the slot given by the key's hash. */
 const MAX_PROBES = 64;
 /**
- * Maximum number of entries with one hash that have slots. A look-up compares its key with all of them, and a
+ * Maximum number of entries with the same hash that get a slot. A look-up compares its key with all of them, and a
  * tenant could make many.
  */
 const MAX_EQUAL = 8;
@@ -17,13 +17,16 @@ const FIRST_SLOTS = 64;
 const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
-/** Number of 32-bit words in the first chunk. Each further chunk is twice as large, up to {@link CHUNK_WORDS}. */
+/**
+ * Number of 32-bit words in the first chunk. Each later chunk is twice as large as the one before, up to
+ * {@link CHUNK_WORDS}.
+ */
 const FIRST_WORDS = 1_024;
 
 // Indexes of the words at the start of an entry. The bytes of the key follow these words.
 /** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that was looked up right after this one the last time; 0 if there is none. */
+/** The entry that was looked up right after this one last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
@@ -39,8 +42,8 @@ const LONG_BYTES = 64;
  * of post's CPU time.
  *
  * Senders send the same series every minute in the same order. So a look-up first tries the entry that followed the
- * previous entry the last time, which is nearly always right. A look-up always compares bytes, because a tenant could
- * make two byte strings with equal hashes.
+ * previous entry last time, which is nearly always right. A look-up always compares bytes, because a tenant could make
+ * two byte strings with equal hashes.
  */
 export class ByteTable {
   private readonly words: Int32Array[] = [];
@@ -63,7 +66,7 @@ export class ByteTable {
   /**
    * Guesses the next entry, for a caller that does not know where the bytes of the next key end.
    *
-   * @returns the entry that followed the previous one the last time, if `bytes` has that entry's bytes at `at`; else 0
+   * @returns the entry that followed the previous one last time, if `bytes` has that entry's bytes at `at`; else 0
    */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
@@ -219,10 +222,10 @@ export class ByteTable {
 }
 
 /**
- * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash. A hash is a product: its
- * upper bits depend on all bits of the factors, its lower bits only on lower bits.
+ * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash, because a hash is a product:
+ * its upper bits depend on all bits of the factors, its lower bits only on the factors' lower bits.
  *
- * @param mask number of slots, a power of two, less 1
+ * @param mask number of slots, which is a power of two, minus 1
  */
 export function firstSlot(hash: number, mask: number): number {
   return hash >>> Math.clz32(mask);

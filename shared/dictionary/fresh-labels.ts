@@ -2,7 +2,7 @@ import type { Labels } from '../model/labels';
 
 /**
  * Maximum size of the labels in `recent`, in bytes. When `recent` exceeds it, `recent` replaces `older` and starts
- * empty. So from the first replacement on, the cache always has at least this amount of the latest labels.
+ * empty. So after the first replacement, the cache always holds at least this many bytes of the latest labels.
  */
 const MAX_BYTES = 2_000_000;
 

@@ -6,7 +6,10 @@ import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';
 import type { SourceRow } from './series-source';
 
-/** The part of a row that belongs to one group of a home. The fields are those of a record's frame. */
+/**
+ * The part of a row that belongs to one group of a home. It has the fields that a record needs for the group and its
+ * frame.
+ */
 export interface GroupRow {
   readonly splitBits: number;
   readonly splitIndex: number;
@@ -15,10 +18,13 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** Bits of a column's number. 4,096 columns are four times the series of a layout (`cutSeries`). */
+/**
+ * Number of bits for a column's number. They allow 4,096 columns, four times the maximum number of series in a layout
+ * (`cutSeries`).
+ */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** Position of a series that is in no union. A dictionary's positions begin with it. */
+/** Position of a series that is in no union. All positions in a dictionary start with this value. */
 const NOWHERE = 0;
 /** Position of a series that is being added to a union. */
 const ADDED = -1;
@@ -49,7 +55,7 @@ const GROUP_BYTES = 800;
 
 /**
  * Maximum number of series to which a union may grow. A union has more only if its first row had more. Records contain
- * the layouts of their rows, so rows of larger unions take more of the stream.
+ * the layouts of their rows, so rows of larger unions take up more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;
 /**
@@ -58,37 +64,37 @@ const MAX_UNION_SERIES = 4_096;
  */
 const MAX_GROWTHS = 64;
 /**
- * Maximum number of unions of a home. With 256 groups each, they have 2^19 groups of 2^12 columns. With more unions, the
- * positions of series might not fit into 31 bits.
+ * Maximum number of unions in a home. With 256 groups each, they have 2^19 groups of 2^12 columns. With more unions,
+ * the positions of series might not fit into 31 bits.
  */
 const MAX_UNIONS = 2_048;
 /**
- * How long a home keeps its unions, ms of sample time. Then it drops them all and starts again, which removes
- * series that are no longer sent. Starting again costs each source a new layout, so a source makes four
- * layouts a day. If a Prometheus server begins to distribute its series over its queues in another way,
- * unions merge, and the server's records are larger for at most this time.
+ * How long a home keeps its unions, in ms of sample time. Then it drops them all and starts again, which removes series
+ * that are no longer sent. Starting again costs each source a new layout, so a source makes four layouts a day. If a
+ * Prometheus server begins to distribute its series over its queues differently, unions merge, and the server's records
+ * are larger for at most this time.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
  * Maximum crowding of a home's groups: the average number of series in a group, divided by the 256 that `splitBitsFor`
- * allows. So a group has at most 2,048 series on average, which is half of the number above which the archive does not
- * roll up a group. Without this bound, a target with many queues would put ten thousand series into a group.
+ * allows. So a group has at most 2,048 series on average, half the number above which the archive no longer rolls up a
+ * group. Without this bound, a target with many queues would put ten thousand series into a group.
  */
 const CROWDED = 8;
-/** A row with less than this share of its unions' series is small: see {@link Allowance}. */
+/** A row is small if it has less than this share of the series in its unions: see {@link Allowance}. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * A request's budget for layouts: the size of the layouts that it may still cause, in bytes. A small row uses
- * up the size of the packed layouts that its record must contain. A union that grows uses up the size of the
- * layouts that it replaces. Without this bound, a few samples could cause megabytes of records. (In a test,
- * 900 lines of 16 hosts with 300 new fields each took 30 s.)
+ * A request's budget for layouts: the size of the layouts that the request may still cause, in bytes. A small row uses
+ * up the size of the packed layouts that its record must contain. A union that grows uses up the size of the layouts
+ * that it replaces. Without this bound, a few samples could cause megabytes of records. (In a test, 900 lines of 16
+ * hosts with 300 new fields each took 30 s.)
  */
 export interface Allowance {
   layoutBytes: number;
 }
 
-/** Returns the whole allowance of a request. */
+/** Returns the allowance that a request starts with. */
 export function allowanceOfRequest(): Allowance {
   return { layoutBytes: 1_000_000 };
 }
@@ -104,7 +110,7 @@ interface Union {
   readonly seriesCount: number;
   /** Number of times that the union has grown. */
   readonly growths: number;
-  /** The numbers by which the home knows the groups of the union. */
+  /** The numbers that the union's groups have in the home. */
   readonly groups: number[];
 }
 
@@ -112,16 +118,16 @@ interface Union {
  * The home of series: the groups of a source, or of a pool of sources. A home divides its series into unions, and
  * thereby chooses the layouts in which rows are written. A union is a set of series that arrive in the same rows.
  *
- * Senders may divide their series among requests in any way. A layout for each such division would cost more than the
- * samples. So a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a
+ * Senders may divide their series among requests in any way. A layout for each of these divisions would cost more than
+ * the samples. So a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a
  * presence map. If a row has series of two unions, the two unions are merged.
  *
  * Two examples: a Prometheus server distributes the series of a scrape over queues. Each queue gets a union, because
  * its rows share no series with other queues. In Telegraf's batches, any row may have any series. After a few requests,
  * all series are in one union.
  *
- * Instances of post need not agree on unions, and no store has them: an instance that knows fewer series writes smaller
- * layouts (ingest/common-layouts.ts).
+ * Instances of post need not agree on unions, and no store keeps them: an instance that knows fewer series writes
+ * smaller layouts (ingest/common-layouts.ts).
  */
 export class Home {
   /** Groups by number; undefined if the number is free. */
@@ -130,9 +136,9 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** The highest number of series that all unions together had at any time. */
+  /** The highest number of series that all unions together have had at any time. */
   private mostSeries = 0;
-  /** Timestamp of the first row since the home last dropped its unions, ms. */
+  /** Timestamp of the first row since the home last dropped its unions, in ms. */
   private beganMs: number | undefined;
 
   /** @param id id of the source or pool, from which the ids of its groups are derived */
@@ -144,8 +150,8 @@ export class Home {
   }
 
   /**
-   * Divides a row into the groups of its series' unions. If the allowance is used up, divides the row into
-   * groups with layouts that are made for this row alone.
+   * Divides a row among the groups that its series have in their unions. If the allowance is used up, divides the row
+   * into groups with layouts that are made for this row alone.
    */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
@@ -156,7 +162,9 @@ export class Home {
     return this.splitByUnions(series, values, allowance) ?? this.splitAlone(series, values);
   }
 
-  /** Divides a row into the groups of its series' unions. Returns undefined if the allowance is used up. */
+  /**
+   * Divides a row among the groups that its series have in their unions. Returns undefined if the allowance is used up.
+   */
   private splitByUnions(
     series: Int32Array,
     values: BigUint64Array,
@@ -179,8 +187,8 @@ export class Home {
   }
 
   /**
-   * Merges the unions of a row's series, and adds the row's new series. Does not change unions that have grown too
-   * often, or would become too large.
+   * Merges the unions that have series of a row, and adds the row's new series. Does not change unions that have grown
+   * too often, or would become too large.
    *
    * @returns false if the allowance is used up
    */
@@ -194,7 +202,7 @@ export class Home {
       const each = series[i]!;
       const position = positions[each]!;
       if (position === NOWHERE) {
-        // Mark the series, because the row may have it twice.
+        // Mark the series, because the row may contain it twice.
         positions[each] = ADDED;
         addedScratch[count++] = each;
       } else if (position !== ADDED) {

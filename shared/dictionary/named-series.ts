@@ -9,7 +9,7 @@ import type { SeriesSource } from './series-source';
 
 /** Labels of series without their name: for example, the tags of a line, or the host of a Mackerel metric. */
 export interface LabelSet {
-  /** Number of the set in {@link NamedSeries}, from 0. */
+  /** Number of the set in {@link NamedSeries}, starting at 0. */
   readonly number: number;
   readonly source: SeriesSource;
   /** The part of a series' hash that comes from these labels (`LabelsHash`). */
@@ -47,7 +47,7 @@ const namesScratch = new Int32Array(MAX_GROUP_SERIES);
 const SET_BYTES = 130;
 /** Approximate memory of a name without its text, in bytes. */
 const NAME_BYTES = 200;
-/** Size of the characters around a quoted name in a {@link labelsKey}, in bytes: `["__name__",],`. */
+/** Number of bytes that a {@link labelsKey} has around a quoted name: `["__name__",],`. */
 const NAME_PAIR_BYTES = 14;
 
 /**
@@ -61,7 +61,7 @@ export class NamedSeries implements SeriesNamer {
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
   /**
-   * The sorted and encoded names of each layout that was made so far. The key consists of the numbers of the
+   * The sorted and encoded names of each layout that has been made so far. The key consists of the numbers of the
    * names, as bytes, in the order of the row.
    */
   private readonly layouts = new Map<string, NamesOfLayout>();
@@ -137,7 +137,7 @@ export class NamedSeries implements SeriesNamer {
   /**
    * Replaces each name's number with the number of its series, like {@link seriesOf}.
    *
-   * @param names numbers of names of one label set
+   * @param names numbers of names, all for this label set
    */
   numberAll(set: LabelSet, names: Int32Array): void {
     for (let i = 0; i < names.length; i++) names[i] = this.seriesOf(set, names[i]!);
@@ -160,7 +160,7 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Makes a layout for series that all have the same label set. Such layouts can share the encoding of names.
+   * Makes a layout for series that all have the same label set. These layouts can share the encoding of names.
    *
    * @param series numbers of distinct series
    * @returns the layout, and the series in the order of its columns; undefined if there are fewer than two

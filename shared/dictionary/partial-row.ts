@@ -5,7 +5,7 @@ import type { GroupRow } from './home';
 export class PartialRow {
   private readonly presence: Uint8Array;
   /**
-   * Values by column. A column that is not present has the value of an earlier row, since the buffer is reused.
+   * Values by column. A column that is not present still has the value of an earlier row, since the buffer is reused.
    */
   private readonly bits: BigUint64Array;
   /** Number of columns that are present. */
@@ -23,7 +23,7 @@ export class PartialRow {
     this.bits = scratchFor(nth, columns);
   }
 
-  /** If a series occurs twice, its last value counts. */
+  /** Sets the value of a column. If a series occurs twice, its last value counts. */
   set(column: number, bits: bigint): void {
     this.bits[column] = bits;
     const at = column >> 3;

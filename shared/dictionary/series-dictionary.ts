@@ -5,7 +5,7 @@ import { FreshLabels } from './fresh-labels';
 import { Home } from './home';
 import { SeriesSource } from './series-source';
 
-/** A series cannot be stored. The message has the reason. */
+/** A series cannot be stored. The message gives the reason. */
 export class InvalidSeriesError extends Error {
   override readonly name = 'InvalidSeriesError';
 }
@@ -44,8 +44,8 @@ export interface SeriesName {
 /** Number of series that a new dictionary has room for. */
 const FIRST_SERIES = 256;
 /**
- * Maximum number of series with equal hashes that a look-up compares one by one. A tenant can construct many such
- * series. Further series with the same hash are in `crowded`, by their label key.
+ * Maximum number of series with equal hashes that a look-up compares one by one. A tenant can construct many series
+ * with equal hashes. Any more series with the same hash are in `crowded`, by their label key.
  */
 const MAX_EQUAL = 8;
 /** Approximate memory of a source or of a map entry, without its text, in bytes. */
@@ -54,12 +54,12 @@ const OBJECT_BYTES = 150;
 const freshLabels = new FreshLabels();
 
 /**
- * The series of a tenant that an instance of post knows, numbered from 1 on. Equal labels have the same number, in
- * whatever protocol and encoding they arrive. Each protocol keeps tables in the dictionary ({@link tables}), which
- * map the protocol's encoding of a series to the number.
+ * The series of a tenant that an instance of post knows, numbered from 1. Equal labels have the same number, whatever
+ * protocol and encoding they arrive in. Each protocol keeps tables in the dictionary ({@link tables}), which map the
+ * protocol's encoding of a series to the number.
  *
- * A dictionary only grows. If it becomes too large, the instance drops it as a whole. Requests in progress may still
- * use a dropped dictionary.
+ * A dictionary only grows. If it becomes too large, the instance drops the whole dictionary. Requests in progress may
+ * still use a dropped dictionary.
  */
 export class SeriesDictionary {
   /** For each series, its position in its home (home.ts); 0 if it is in no union. */
@@ -78,7 +78,7 @@ export class SeriesDictionary {
   /** For each series, the two numbers that its namer has chosen: see {@link SeriesNamer}. */
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
-  /** For each series, the last request that had it. */
+  /** For each series, the last request that contained it. */
   private lastRequests = new Int32Array(FIRST_SERIES);
   /** For each series, the hash of its labels. */
   private hashes = new Int32Array(FIRST_SERIES);
@@ -89,18 +89,18 @@ export class SeriesDictionary {
   private readonly namers: SeriesNamer[] = [];
   /** Homes, keyed by the id of a pool or source. */
   private readonly homes = new Map<Id, Home>();
-  /** The tables of the protocols, such as the known heads of lines, by the class of the tables. */
+  /** Each protocol's tables, such as the known heads of lines, keyed by the class of the tables. */
   private readonly ofProtocols = new Map<unknown, unknown>();
-  /** Sources; a source's index is its number less 1. */
+  /** Sources; a source's index is its number minus 1. */
   private readonly sources: SeriesSource[] = [];
   /** Source numbers, keyed by the labels of the source. */
   private readonly sourceTable: ByteTable;
-  /** Each source's entry in {@link sourceTable}; the index is the source's number less 1. */
+  /** Each source's entry in {@link sourceTable}; the index is the source's number minus 1. */
   private readonly sourceEntries: number[] = [];
   /** The source that was looked up last. Most series have the same source as the previous series. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
 
-  /** Called with each change of the dictionary's memory, in bytes; negative if it shrinks. */
+  /** Called with each change in the dictionary's memory, in bytes; negative if the memory shrinks. */
   onUse: ((bytes: number) => void) | undefined;
 
   constructor(readonly tenantId: Id) {
@@ -154,8 +154,8 @@ export class SeriesDictionary {
   /**
    * Returns the number of a series. The first call adds the series.
    *
-   * @param labels the labels, if the caller has them. Otherwise the dictionary asks the namer, but only if it must
-   *   compare labels.
+   * @param labels the labels, if the caller has them. Otherwise the dictionary gets them from the namer, but only if it
+   *   must compare labels.
    */
   numberOf(
     source: SeriesSource,

@@ -15,7 +15,7 @@ export interface SeriesLayout {
 }
 
 /**
- * Makes layouts of series: one for each group of the split, or several if the group's series exceed the bounds of a
+ * Makes layouts of series: one for each group of the split, or several for a group whose series exceed the bounds of a
  * layout.
  *
  * @param series numbers of distinct series, in any order
@@ -68,8 +68,8 @@ function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array, not a typed array. V8 sorts a plain array faster if parts of it are already in order,
-  // as the series of merged unions are. The sort of a typed array gains nothing from such parts.
+  // Sort a plain array, not a typed array. V8 sorts a plain array faster if parts of it are already in order, as the
+  // series of merged unions are. Sorting a typed array would gain nothing from these parts.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

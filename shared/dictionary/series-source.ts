@@ -14,7 +14,7 @@ export class SeriesSource {
 
   constructor(
     readonly dictionary: SeriesDictionary,
-    /** Number of the source in the dictionary, from 1 on. */
+    /** Number of the source in the dictionary, starting at 1. */
     readonly number: number,
   ) {}
 

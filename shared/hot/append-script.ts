@@ -22,8 +22,8 @@ import { HAS_GOOD_MARK } from './mark-script';
  * The call that appends the first frame of a window also enters the window in the due index, with the time of the
  * Redis server's clock (due-score.ts). Flushers find windows only by these entries (DESIGN.md, rule 4).
  *
- * Layouts must outlive the frames that need them. A trim renews the time to live of the remaining frames, but not that
- * of layouts. So each append gives its layouts twice the time to live of frames.
+ * Layouts must outlive the frames that need them. A trim renews the time to live of the remaining frames, but not of
+ * their layouts. So each append gives its layouts twice the time to live that frames have.
  *
  * If a window has an entry in the due index but no frames, its frames have expired. The script then sets `expired` in
  * the mark, so that the loss is noticed, and still appends the new frames.

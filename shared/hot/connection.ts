@@ -19,15 +19,15 @@ const COMMON = {
 /** Time between two attempts to send a command while a hash slot moves or a replica takes over, in ms. */
 const RETRY_MS = 100;
 /**
- * How often the client refreshes its map of hash slots, ms. If a primary hangs and a replica takes over from it, the
- * client learns of it only by such a refresh.
+ * How often the client refreshes its map of hash slots, in ms. If a primary hangs and a replica takes over from it, the
+ * client finds out only at the next refresh.
  */
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * A cluster client that starts the time-out of a command when the caller passes the command to it. ioredis
- * starts the time-out only when the client knows a node to send the command to. So commands to a cluster that
- * cannot be reached would never time out.
+ * A cluster client that starts the time-out of a command when the caller passes the command to it. ioredis itself
+ * starts the time-out only once the client knows a node to send the command to, so commands to an unreachable cluster
+ * would never time out.
  */
 class BoundedCluster extends Cluster {
   commandMs: number = WORKING.commandMs;
@@ -43,7 +43,7 @@ class BoundedCluster extends Cluster {
  *
  * @param url `redis://host:port`, or `rediss://user@host:port?cluster=true&iam=<replication group>` for TLS,
  *   cluster mode and IAM authentication with the credentials of the environment
- * @param commandMs time-out of a command, including redirections, retries and the wait for a connection, ms
+ * @param commandMs time-out of a command, including redirections, retries and the wait for a connection, in ms
  */
 export function connectHot(
   url: string,

@@ -1,4 +1,7 @@
-/** The golden ratio, without its integer part. Any number of its multiples, modulo 1, is spread evenly over [0, 1). */
+/**
+ * The golden ratio, without its integer part. However many of its multiples are taken, modulo 1, they are spread evenly
+ * over [0, 1).
+ */
 export const STEP = 0.618034;
 
 /**
@@ -23,9 +26,9 @@ end
 `;
 
 /**
- * Lua: `dueTime(score, spread)` computes, from a score in the due index, the time of the group-window's first
- * write plus the group-window's own delay, ms. The group-window is due one residency after the result.
- * `spread` is the maximum delay, ms.
+ * Lua: `dueTime(score, spread)` computes, from a score in the due index, the time of the group-window's first write
+ * plus the group-window's own delay, in ms. The group-window is due one residency after the result. `spread` is the
+ * maximum delay, in ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

@@ -12,7 +12,7 @@ export interface WindowAppend {
 }
 
 export interface PartitionAppend {
-  /** The lowest arrival time, in the stream, of the records that the frames come from, ms. */
+  /** The lowest stream arrival time of the records that the frames come from, in ms. */
   readonly arrivalMs: number;
   /** Every layout that the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
@@ -30,8 +30,8 @@ export class UnmarkedPartitionError extends Error {
 }
 
 /**
- * Maximum size of the frames and layouts in one script call, in bytes. Lua copies them, and the node serves nobody else
- * during a call.
+ * Maximum size of the frames and layouts in one script call, in bytes. Lua copies them, and the node serves no other
+ * client during a call.
  */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
@@ -53,9 +53,7 @@ const MAX_CALL_LAYOUTS = 500;
  *                                next delivery appends the frames a second time, the duplicates merge
  */
 export class FrameAppender {
-  /**
-   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the residency
-   */
+  /** @param ttlMs time to live, in ms, of frames that no flusher moves: a safety net, far longer than the residency */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
@@ -76,7 +74,7 @@ export class FrameAppender {
   /**
    * Appends frames with one script call. If memory lacks layouts, repeats the call with them.
    *
-   * @param sent ids of the layouts whose bytes the first call sends. If the script reports that memory lacks further
+   * @param sent ids of the layouts whose bytes the first call sends. If the script reports that memory lacks other
    *   layouts, their ids are added for the next call
    */
   private async appendOnce(
@@ -120,7 +118,7 @@ export class FrameAppender {
 }
 
 /**
- * Divides an addition into script calls within the bounds. Each call has the layouts that its frames need.
+ * Divides an addition into script calls that keep within the bounds. Each call has the layouts that its frames need.
  */
 export function callsOf(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;

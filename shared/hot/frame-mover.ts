@@ -30,19 +30,16 @@ const MAX_READ_FRAMES = 2_000;
 
 /** Leases due group-windows to a flusher, reads their frames, and removes the frames that the flusher has moved. */
 export class FrameMover {
-  /**
-   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
-   *   residency
-   */
+  /** @param ttlMs time to live, in ms, of frames that no flusher moves: a safety net, far longer than the residency */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
   ) {}
 
   /**
-   * Counts the group-windows of a partition that were first written at `timeMs` or before.
+   * Counts the group-windows of a partition that were first written at or before `timeMs`.
    *
-   * @returns the number, and in `oldestMs` the time of the first write of the partition's oldest group-window, ms
+   * @returns the number, and in `oldestMs` when the partition's oldest group-window was first written, in ms
    */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
@@ -54,13 +51,13 @@ export class FrameMover {
   }
 
   /**
-   * Leases group-windows that are due, the oldest first. A group-window is due if it was first written at `beforeMs` or
-   * before, and its own delay has passed too.
+   * Leases group-windows that are due, the oldest first. A group-window is due if it was first written at or before
+   * `beforeMs`, and its own delay has passed too.
    *
-   * @param beforeMs the current time minus the residency, ms by the Redis server's clock ({@link HotNodes.now})
+   * @param beforeMs the current time minus the residency, in ms by the Redis server's clock ({@link HotNodes.now})
    * @param most maximum number of group-windows to lease
-   * @param leaseMs how long the lease lasts, ms; longer than a move takes
-   * @param spreadMs the maximum delay of a group-window, ms (due-score.ts)
+   * @param leaseMs how long the lease lasts, in ms; must be longer than a move takes
+   * @param spreadMs the maximum delay of a group-window, in ms (due-score.ts)
    */
   async lease(
     ref: PartitionRef,

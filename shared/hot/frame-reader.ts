@@ -36,8 +36,8 @@ export interface GroupQuery {
   /** Key under which queries share cached frames. Queries with equal keys have the same picks. */
   readonly picksKey: string;
   /**
-   * If set, the reader caches the frames with timestamps from this time on, ms, so that the next read need not fetch
-   * them again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
+   * If set, the reader caches the frames with timestamps from this time, in ms, onwards, so that the next read need not
+   * fetch them again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
    */
   readonly cachedFromMs: number | undefined;
 }
@@ -52,7 +52,7 @@ export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 /** State of a partition at the moment when a call read frames of its groups. */
 export interface CalledPartition {
-  /** The partition's mark. It tells whether memory may have lost samples before they were flushed. */
+  /** The partition's mark. It shows whether memory may have lost samples before they were flushed. */
   readonly mark: PartitionMark;
   readonly left: PartitionLeft;
 }
@@ -60,7 +60,7 @@ export interface CalledPartition {
 /** The reply to a {@link GroupQuery}. */
 export interface GroupWindows {
   readonly partition: CalledPartition;
-  /** Starts of all windows that the group has in memory, ms. */
+  /** Starts of all windows that the group has in memory, in ms. */
   readonly starts: readonly number[];
   /**
    * The frames of each requested window. Undefined for a window that has no frames, or whose frames would have exceeded
@@ -70,14 +70,11 @@ export interface GroupWindows {
 }
 
 /**
- * Maximum number of groups in one call; parallel calls read further groups. Groups with two windows of an hour each,
- * and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
+ * Maximum number of groups in one call. If more are wanted, several calls read them in parallel. Groups with two
+ * windows of an hour each, and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/**
- * Cached frames begin at a time, {@link CachedFrames.fromMs}. They serve queries that begin at this time, or
- * less than LATER_MS after it, ms.
- */
+/** Cached frames serve queries that begin at {@link CachedFrames.fromMs}, or less than this many ms later. */
 const LATER_MS = 5 * 60_000;
 /**
  * Estimated size of a cache entry without its frames, in bytes. The cache counts the size of frames twice, since
@@ -107,7 +104,8 @@ function markIdOf(requested: readonly RequestedWindows[]): string {
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
   /**
-   * Gathers the queries of a partition that arrive together, by the partition's hash tag, so that they share calls.
+   * Gathers queries for the same partition that arrive together, so that they share calls. The key is the partition's
+   * hash tag.
    */
   private readonly queries = new JoinedCalls<GroupQuery, GroupWindows>();
   /**
@@ -197,7 +195,7 @@ export class FrameReader {
     return known && known.fromMs <= fromMs && known.fromMs > fromMs - LATER_MS ? known : undefined;
   }
 
-  /** Returns the frames of a window: the cached frames, then those of the reply. */
+  /** Returns the frames of a window: the cached frames, then the frames in the reply. */
   private framesOf(
     { cachedFromMs }: RequestedWindows,
     { start, name, cacheKey, known }: RequestedWindow,

@@ -2,8 +2,8 @@ import type { Id } from '../model/id';
 import { type GroupId, type PartitionRef, partitionText } from '../model/placement';
 
 /**
- * The Redis keys of one partition. They share its hash tag, so they lie in one hash slot, and one script call
- * can use them:
+ * The Redis keys of one partition. They all contain the partition's hash tag, so they are in one hash slot, and one
+ * script call can use them:
  *
  *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
  *     {tenant:partition}:w:group          set of the starts of the group's windows in memory
@@ -14,8 +14,8 @@ import { type GroupId, type PartitionRef, partitionText } from '../model/placeme
  *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left, expired (mark-script.ts)
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
  *
- * `tenant` and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and
- * `window` is a Unix time in ms. No key has bytes that a user chose (DESIGN.md, rule 7).
+ * `tenant` and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and `window` is
+ * a Unix time in ms. No key contains bytes that a user chose (DESIGN.md, rule 7).
  */
 export class HotKeys {
   /** The hash tag of the keys, with braces. */

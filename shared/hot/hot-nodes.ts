@@ -9,17 +9,17 @@ import { type PrimaryReply, primariesOf, type Topology } from './topology';
 /** Number of primaries that are asked at the same time. */
 const NODES_AT_ONCE = 4;
 
-/** Asks the nodes of the memory tier for their clock, their memory and their roles. */
+/** Asks the nodes of the memory tier for the time, their memory usage and their roles. */
 export class HotNodes {
   constructor(private readonly redis: ScriptedClient) {}
 
-  /** Reads the Redis server's clock, ms. This clock decides when group-windows are due. */
+  /** Reads the Redis server's clock, in ms. This clock decides when group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** Returns the used share of the fullest primary's memory, 0 to 1. Skips primaries that do not answer. */
+  /** Returns how full the memory of the fullest primary is, from 0 to 1. Skips primaries that do not answer. */
   async fullness(): Promise<number> {
     const nodes = await this.primaries();
     const infos = await Promise.all(nodes.map((node) => node.info('memory').catch(() => '')));
@@ -27,8 +27,8 @@ export class HotNodes {
   }
 
   /**
-   * Asks every primary for its identity and hash slots, including primaries without slots, which a cluster
-   * client does not know.
+   * Asks every primary for its identity and hash slots, including primaries without slots, which a cluster client does
+   * not know about.
    */
   async topology(): Promise<Topology> {
     const primaries = await this.primaries();
@@ -36,8 +36,8 @@ export class HotNodes {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // Ask every node for its counters of failures before anything else. A failure that happens during this
-    // call is then not in the counters yet, and the next call notices it.
+    // Ask every node for its failure counters before anything else. A failure that happens during this call is then not
+    // in the counters yet, and the next call notices it.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
@@ -75,8 +75,8 @@ export class HotNodes {
   }
 
   /**
-   * Returns a client for each primary. A cluster client knows no node until a node has answered, so this method first
-   * waits for a reply.
+   * Returns a client for each primary. A cluster client does not know any node until one has answered, so this method
+   * first waits for a reply.
    */
   async primaries(): Promise<Redis[]> {
     await this.now();
@@ -85,8 +85,8 @@ export class HotNodes {
 }
 
 /**
- * Computes the used share of a node's memory, 0 to 1, from the node's reply to `INFO memory`. Returns 0 if the node has
- * no limit (`maxmemory`) or did not answer ('').
+ * Computes how full a node's memory is, 0 to 1, from the node's reply to `INFO memory`. Returns 0 if the node has no
+ * limit (`maxmemory`) or did not answer ('').
  */
 export function fullnessOf(info: string): number {
   const maxBytes = numberOf(info, 'maxmemory');

@@ -63,7 +63,7 @@ export class HotSpace {
           SCAN_COUNT,
         );
         cursor = next;
-        // In a cluster, the keys of one command must lie in one hash slot.
+        // In a cluster, the keys of one command must all be in one hash slot.
         for (const slot of Map.groupBy(found, HotKeys.tagOf).values())
           keys += await this.redis.unlink(...slot);
       } while (cursor !== '0');

@@ -8,9 +8,9 @@ import { PartitionMarks } from './partition-marks';
 import { defineScripts } from './scripts';
 
 /**
- * The memory tier, in Redis or Valkey. It has one class for each kind of user: the ingester, the flusher,
- * readers and so on. A call uses the keys of one partition, which lie in one hash slot. Every decision that
- * must be atomic is one Lua script.
+ * The memory tier, in Redis or Valkey. It has one class for each kind of user: the ingester, the flusher, readers and
+ * so on. A call uses the keys of one partition, which are all in one hash slot. Every decision that must be atomic is
+ * one Lua script.
  */
 export class HotTier {
   readonly appender: FrameAppender;
@@ -21,8 +21,7 @@ export class HotTier {
   readonly space: HotSpace;
 
   /**
-   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
-   *   residency
+   * @param ttlMs time to live, in ms, of frames that no flusher moves: a safety net, far longer than the residency
    * @param mayRead resolves when a call that reads frames may start; by default immediately
    */
   constructor(

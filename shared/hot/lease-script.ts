@@ -13,10 +13,10 @@ import { NOTE_LEFT, NOW } from './mark-script';
  *          5  maximum delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}), so that reads also ask the warm table for
- * their samples. Noting it only at the trim would be too late: a flusher may crash after it has written a window to the
- * warm table, and the window's frames may expire before another flusher leases it. Runs even when memory is full
- * (`allow-oom`), since flushing frees memory.
+ * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}), so that reads also look for their samples
+ * in the warm table. Noting this only at the trim would be too late: a flusher may crash after it has written a window
+ * to the warm table, and the window's frames may expire before another flusher leases the window. The script runs even
+ * when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}

@@ -7,32 +7,31 @@ export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'maste
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Lua: whether the mark of the partition is good. A good mark names the primary that runs the script, and
- * lacks the field `expired`, which means that frames expired before a flusher moved them. If the mark is
- * good, the primary has every sample that was appended and not yet flushed.
+ * Lua: whether the mark of the partition is good. A good mark names the primary that runs the script, and lacks the
+ * field `expired`. That field would mean that frames expired before a flusher moved them. If the mark is good, the
+ * primary has every sample that was appended and not yet flushed.
  */
 export const HAS_GOOD_MARK = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE} and redis.call('HEXISTS', KEYS[1], 'expired') == 0`;
 
 /**
- * Upper bound of the time from now until the start of any window with samples, ms: post accepts samples up to a day
- * ahead.
+ * Upper bound on how far in the future a window with samples may start, in ms: post accepts samples up to a day ahead.
  */
 const AHEAD_MS = 2 * 86_400_000;
 
-/** Lua: sets `now` to the time of the Redis server's clock, ms. */
+/** Lua: sets `now` to the time of the Redis server's clock, in ms. */
 export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * Lua: writes the fields `made` and `era` of a mark; leaves `era` as it is if the argument is ''. Needs {@link NOW}.
+ * Lua: writes the fields `made` and `era` of a mark; leaves `era` unchanged if the argument is ''. Needs {@link NOW}.
  */
 const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] .. '.' .. time[2])
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
- * Lua: ends the script with 0 if the mark or the primary has changed since the caller read the mark. Without this check,
- * an instance that stalled after it had read the mark could overwrite a newer mark, or could mark an empty node that has
- * replaced the primary. Sets `here` to the replication id of the primary.
+ * Lua: makes the script return 0 if the mark or the primary has changed since the caller read the mark. Without this
+ * check, an instance that stalled after it had read the mark could overwrite a newer mark, or could mark an empty node
+ * that has replaced the primary. Sets `here` to the replication id of the primary.
  *
  * ARGV     1  replication id in the mark that was found, and ' expired' if it had this field; '' if there was no mark
  *          2  replication id of the primary on which the mark was found
@@ -51,8 +50,8 @@ if here ~= ARGV[2] or (found[1] or '') .. (found[2] and ' expired' or '') ~= ARG
  *          4  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1; 0 when the mark or the primary has changed: then the script changes nothing
  *
- * Any window may have left memory, so `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even
- * when memory is full (`allow-oom`), since every append needs a good mark.
+ * Any window may have left memory, so `left` ({@link NOTE_LEFT}) covers all windows that may exist. The script runs
+ * even when memory is full (`allow-oom`), since every append needs a good mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${UNLESS_CHANGED}
@@ -64,8 +63,8 @@ return 1
 `;
 
 /**
- * Makes the mark of a partition name the primary that runs the script. Callers use it if nothing was lost:
- * the partition is new, or a planned move has brought it here.
+ * Makes the mark of a partition name the primary that runs the script. Callers use this script if nothing was lost: the
+ * partition is new, or a planned move has brought it here.
  *
  * KEYS     mark
  * ARGV     1  and 2: see {@link UNLESS_CHANGED}

@@ -13,16 +13,16 @@ export interface PartitionState {
    * sample that was appended and not yet flushed.
    */
   readonly isMarkedHere: boolean;
-  /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
+  /** Id of the last loss that was noticed, '' if there was none; undefined if there is no mark. */
   readonly loss: string | undefined;
   /**
-   * Arrival time, in the stream, of the last append that is noted in the mark, ms; undefined if unknown.
-   * Samples that a failover may have lost arrived at this time or later.
+   * Stream arrival time of the last append that is noted in the mark, in ms; undefined if unknown. Samples that a
+   * failover may have lost arrived at this time or later.
    */
   readonly arrivedMs: number | undefined;
-  /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined if it has none. */
+  /** The lowest stream arrival time of the partition's frames, in ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
-  /** Replication id of the primary that wrote the mark; undefined without a mark. */
+  /** Replication id of the primary that wrote the mark; undefined if there is no mark. */
   readonly markedBy: string | undefined;
   /** Whether frames of the partition expired before a flusher moved them. */
   readonly isExpired: boolean;
@@ -34,7 +34,8 @@ export interface PartitionState {
   /** Replication id of the primary that answers. */
   readonly here: string;
   /**
-   * Replication id of the primary from which the current primary took over; undefined if it never was a replica.
+   * Replication id of the primary from which the current primary took over; undefined if the current primary was never
+   * a replica.
    */
   readonly previous: string | undefined;
 }
@@ -44,15 +45,15 @@ type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
 /** The findings of {@link PartitionMarks.survey} about a partition whose mark names its primary. */
 export interface PartitionSurvey {
-  /** When the oldest group-window was first written, ms by the Redis server's clock; undefined if there is none. */
+  /** When the oldest group-window was first written, in ms by the Redis server's clock; undefined if there is none. */
   readonly oldestMs: number | undefined;
   /**
-   * No group-window of the partition becomes due earlier than one residency after this time, ms by the Redis
-   * server's clock. It is a lower bound of the first writes of all group-windows, each plus the
-   * group-window's own delay. Undefined if the partition has no group-windows.
+   * Lower bound on the time of a group-window's first write plus the group-window's own delay, in ms by the Redis
+   * server's clock. It holds for every group-window of the partition, so none becomes due earlier than one residency
+   * after it. Undefined if the partition has no group-windows.
    */
   readonly dueMs: number | undefined;
-  /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined without frames. */
+  /** The lowest stream arrival time of the partition's frames, in ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
 }
 
@@ -95,11 +96,11 @@ export class PartitionMarks {
   /**
    * Surveys many partitions with a few calls.
    *
-   * @param spreadMs the maximum delay of a group-window, ms (due-score.ts)
-   * @param era number of the era to write into the marks that name their primary; undefined leaves them as they are
-   * @returns the findings for each partition. Undefined if the survey cannot tell, so that the caller must use {@link
-   *   read}: the partition's mark is missing or names another primary, its hash slot is moving, or its node did not
-   *   answer
+   * @param spreadMs the maximum delay of a group-window, in ms (due-score.ts)
+   * @param era number of the era to write into the marks that name their primary; undefined leaves the marks unchanged
+   * @returns the findings for each partition; undefined where the survey cannot tell and the caller must use
+   *   {@link read}: the partition's mark is missing or names another primary, its hash slot is moving, or its node did
+   *   not answer
    */
   async survey(
     refs: readonly PartitionRef[],
@@ -138,7 +139,7 @@ export class PartitionMarks {
    * @param state result of {@link read}, from before the loss was recorded
    * @param loss id of the loss that was noticed and recorded
    * @param era number of the current era (recovery/era.ts); undefined if it is unknown
-   * @returns false if the mark or the primary has changed since then; nothing was written
+   * @returns false if the mark or the primary has changed since then, in which case nothing was written
    */
   async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
@@ -151,7 +152,7 @@ export class PartitionMarks {
    *
    * @param state result of {@link read}
    * @param era number of the current era, for a new partition; undefined if it is unknown
-   * @returns false if the mark or the primary has changed since then; nothing was written
+   * @returns false if the mark or the primary has changed since then, in which case nothing was written
    */
   async takeOver(ref: PartitionRef, state: FoundState, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
@@ -159,7 +160,7 @@ export class PartitionMarks {
   }
 }
 
-/** Returns the arguments with which a script recognizes that a mark or its primary has changed. */
+/** Returns the arguments by which a script detects that a mark or its primary has changed. */
 function conditionOf({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
   return [isExpired ? `${markedBy} expired` : markedBy, here];
 }

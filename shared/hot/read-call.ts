@@ -1,16 +1,16 @@
-/** Builds the arguments of a call of the read script (read-script.ts), and decodes the script's reply. */
+/** Builds the arguments for a call of the read script (read-script.ts), and decodes the script's reply. */
 import type { TimeRange } from '../model/selection';
 import type { GroupsReply } from './scripts';
 
-/** Which windows of a partition may have left memory, wholly or in part, because they were flushed. */
+/** The windows of a partition that may have left memory, wholly or in part, because they were flushed. */
 export interface LeftWindows {
-  /** Every window that begins before this time may have left, ms. */
+  /** Every window that begins before this time, in ms, may have left memory. */
   readonly beforeMs: number;
-  /** Starts of further windows that may have left, ms. */
+  /** Starts, in ms, of further windows that may have left memory. */
   readonly starts: readonly number[];
 }
 
-/** Used if the mark does not tell which windows have left memory: any window may have left. */
+/** Used if the mark does not say which windows have left memory: any window may have left. */
 const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
@@ -22,22 +22,22 @@ export interface ColumnPick {
 }
 
 /**
- * Maximum cost of one call: the sum of the costs of its frames. A frame costs 1, and 1 more for each {@link
- * COLUMNS_A_COST} columns that are wanted from it. A call of this cost occupies its node for 12 to 24 ms.
+ * Maximum cost of one call: the sum of the costs of its frames. A frame costs 1, and 1 more for every
+ * {@link COLUMNS_A_COST} columns that are wanted from it. A call of this cost occupies its node for 12 to 24 ms.
  */
 const MAX_CALL_COST = 24_000;
 /** Maximum cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
-/** Number of wanted columns that raises the cost of a frame by 1. */
+/** Number of wanted columns that together add 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
 export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
 /** A list of frames that a call requests: the frames of one group-window. */
 export interface RequestedList {
-  /** Start of the window, ms. */
+  /** Start of the window, in ms. */
   readonly start: number;
   readonly name: string;
-  /** How many of the list's first frames the reader has read, and the mark's id at that time. */
+  /** How many frames at the start of the list the reader already has, and the mark's id when it read them. */
   readonly known: { readonly count: number; readonly markId: string } | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface RequestedGroup<List extends RequestedList = RequestedList> {
 export interface FoundList {
   /** Number of frames that the list has in memory. */
   readonly count: number;
-  /** How many of the list's first frames `picked` leaves out, because the reader has cached them. */
+  /** How many frames at the start of the list `picked` leaves out, because the reader has cached them. */
   readonly leftOut: number;
   /** Size in memory of the frames after the first `leftOut`, in bytes. */
   readonly bytes: number;
@@ -68,8 +68,8 @@ export interface ReadReply {
   readonly loss: string | undefined;
   readonly left: LeftWindows;
   /**
-   * Id of the mark. It changes whenever an instance marks the partition. Undefined if the mark does not tell
-   * which windows have left.
+   * Id of the mark. It changes whenever an instance marks the partition. Undefined if the mark does not say which
+   * windows have left.
    */
   readonly markId: string | undefined;
   /** The first groups of the call: as many as fit into one reply. */

@@ -1,9 +1,9 @@
 import { HAS_GOOD_MARK } from './mark-script';
 
 /**
- * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
- * It also reads the partition's mark, which tells whether the windows are complete and which may have left
- * memory. One script reads everything, so nothing can be lost or moved in between.
+ * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows. It also
+ * reads the partition's mark, which shows whether the windows are complete and which of them may have left memory. One
+ * script reads everything, so nothing can be lost or moved in between.
  *
  * KEYS     mark
  *          for each group: its windows, then its lists of frames, one for each wanted window

@@ -24,7 +24,8 @@ import type { WindowFrames } from './window-frames';
 export interface HotRead {
   readonly blocks: readonly LocatedBlock[];
   /**
-   * The mark of each partition when the mark was read. A partition that was read by several commands has several marks.
+   * The mark of each partition, as it was when the read fetched it. A partition that was read by several commands has
+   * several marks.
    */
   readonly marks: readonly PartitionMark[];
   /**
@@ -35,19 +36,19 @@ export interface HotRead {
 }
 
 /**
- * Maximum number of commands that one read sends at the same time after its first commands, for windows and
- * layouts that these did not return.
+ * After its first commands, a read sends at most this many at the same time, for windows and layouts that the first
+ * commands did not return.
  */
 const PARALLEL = 16;
 /**
  * Maximum number of a group's windows whose frames the first command requests. The read sends one more command for each
- * further window.
+ * additional window.
  */
 const LIKELY_WINDOWS = 4;
 
 /**
- * A read caches whole frames only if its range ends less than this long before now, or before the end of its newest
- * window, ms.
+ * A read caches whole frames only if its range ends less than this many ms before now, or before the end of its newest
+ * window.
  */
 const EARLY_MS = 5 * 60_000;
 
@@ -68,7 +69,7 @@ interface FoundWindow {
  * windows. Concurrent reads share commands.
  *
  * @param refs the partitions that may have samples of the selection
- * @param longestWindowMs the maximum length of a window, ms. A sample's window may begin this long before the sample
+ * @param longestWindowMs the maximum length of a window, in ms. A sample's window may begin this long before the sample
  * @param layoutOf finds a layout that memory lacks
  */
 export async function readHot(
@@ -119,9 +120,8 @@ export async function readHot(
 }
 
 /**
- * Reads the marks of some partitions again, and notes that windows may have left memory. Call it for
- * partitions some of whose frames came with a second command: between the two commands, frames may have been
- * lost or moved.
+ * Reads the marks of some partitions again, and notes that windows may have left memory. Call this function for
+ * partitions where some frames needed a second command: between the two commands, frames may have been lost or moved.
  */
 async function readMarksAgain(
   hot: HotTier,
@@ -228,7 +228,7 @@ function cachingOf(
   };
 }
 
-/** The starts of the last windows of a range that can have begun by now, newest first. */
+/** Returns the starts of the last windows of a range that can have begun by now, newest first. */
 function likelyWindows({ fromMs, toMs }: TimeRange, windowMs: number, nowMs: number): number[] {
   const starts: number[] = [];
   if (windowMs === 0) return starts;

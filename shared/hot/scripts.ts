@@ -7,8 +7,8 @@ import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /**
- * The reply of the read script. It begins with 1 if the mark is good, else 0, then the mark's `loss`, `left`
- * and id. For each group, the starts of its windows follow, and then four values for each requested window
+ * The reply of the read script. It begins with 1 if the mark is good, else 0, followed by the mark's `loss`, `left` and
+ * id. For each group, the starts of its windows follow, and then four values for each requested window
  * (read-script.ts).
  */
 export type GroupsReply = [

@@ -1,11 +1,11 @@
 import { DUE_TIME } from './due-score';
 import { THIS_NODE } from './mark-script';
 
-/** Maximum number of group-windows that a survey reads of each partition: the oldest ones. */
+/** Maximum number of group-windows that a survey reads in each partition. It reads the oldest ones. */
 const MAX_WINDOWS = 16;
 
 /**
- * Surveys many partitions of one node at once. For each partition, tells whether the mark names this primary, when
+ * Surveys many partitions of one node at once. For each partition, reports whether the mark names this primary, when
  * the oldest group-window was first written, and the lowest arrival time of the frames.
  *
  * KEYS     the mark of one of the partitions, which routes the call to the node that has them
@@ -17,9 +17,9 @@ const MAX_WINDOWS = 16;
  *          the first write of the oldest group-window; a lower bound of first write plus delay of all windows;
  *          the lowest arrival time; all in ms, each empty when the partition has no frames
  *
- * The script does not declare the keys of the other partitions, since they lie in other hash slots. Reading a
- * key in a slot that another node serves fails. A key in a slot that is being moved away may seem
- * absent. Runs even when memory is full (`allow-oom`), as a lease does.
+ * The script does not declare the keys of the other partitions, since they are in other hash slots. Reading a key in a
+ * slot that another node serves fails. A key in a slot that is being moved away may seem absent. The script runs even
+ * when memory is full (`allow-oom`), as a lease does.
  */
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
 local node = ${THIS_NODE}

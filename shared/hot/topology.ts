@@ -19,7 +19,7 @@ export interface PrimaryState {
   readonly id: string;
   /** Id of the process. Unlike the replication id, it does not change when the first replica attaches. */
   readonly run: string;
-  /** Replication id of the primary from which this one took over; undefined if it never was a replica. */
+  /** Replication id of the primary from which this one took over; undefined if this one was never a replica. */
   readonly previous: string | undefined;
   /** Ranges of the hash slots that the primary serves, separated by spaces; '' for none, 'all' without a cluster. */
   readonly slots: string;

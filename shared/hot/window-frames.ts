@@ -35,7 +35,7 @@ export class CachedFrames extends WindowFrames {
   /**
    * @param markId id of the partition's mark when the frames were read, as the read script returns it
    * @param count number of the window's frames, including those before `fromMs`
-   * @param fromMs frames with timestamps before this time are left out, ms
+   * @param fromMs frames with timestamps before this time, in ms, are left out
    */
   constructor(
     place: string,

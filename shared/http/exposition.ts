@@ -9,8 +9,8 @@ export interface ExposedSample {
 }
 
 /**
- * How to write names that have characters outside `[A-Za-z0-9_:]`. `allow-utf-8` quotes these names, which
- * Prometheus accepts since version 3. `underscores` replaces these characters with `_`.
+ * How to write names that have characters outside `[A-Za-z0-9_:]`. `allow-utf-8` quotes these names, which Prometheus
+ * has accepted since version 3. `underscores` replaces these characters with `_`.
  */
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 

@@ -44,7 +44,7 @@ function parametersOf(pattern: string, path: string): Record<string, string> {
   );
 }
 
-/** Decodes a path segment as API Gateway does: a malformed segment stays as it is. */
+/** Decodes a path segment as API Gateway does: a malformed segment is left unchanged. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -56,7 +56,7 @@ function decodeSegment(segment: string): string {
 /** Redirects to the API with 307, which keeps the method and the body. */
 function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEventV2) {
   const location = new URL(apiUrl);
-  // The setters of URL encode characters that a header must not contain. And they cannot change the host.
+  // The setters of `URL` encode characters that a header must not contain, and they cannot change the host.
   location.pathname = rawPath;
   location.search = rawQueryString;
   return { statusCode: 307, headers: { location: location.href } };

@@ -162,8 +162,8 @@ function inflateAll(bytes: Buffer, options: DecompressOptions): Buffer {
 }
 
 /**
- * Called with the size of a body before the body is used. If the body is rejected as too large, it is called with the
- * maximum size.
+ * Called with the size of a body before the body is used. If the body is rejected as too large, the function is called
+ * with the maximum size.
  */
 export type OnBytes = (bytes: number) => void;
 
@@ -271,13 +271,11 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/**
- * Maximum length of a body that is not checked, in characters. It has too few commas and brackets to take much memory.
- */
+/** Bodies of up to this many characters are not checked: they have too few commas and brackets to take much memory. */
 const MAX_UNCOUNTED = 256 * 1024;
 /**
  * Maximum number of commas and opening brackets in a body. A body of 4 MB of `{},` or `[[[` would take 120 to 160 MB
- * once parsed. Posted samples have at most 4 in 41 bytes, so they stay below the maximum.
+ * once parsed. Posted samples have at most 4 of these characters in 41 bytes, so they stay below the maximum.
  */
 const MAX_STRUCTURE = 400_000;
 
@@ -310,8 +308,8 @@ export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
 }
 
 /**
- * Returns the parameters of a form body, followed by those of the query string. A caller that takes only the first
- * value of a parameter therefore prefers the body's.
+ * Returns the parameters of a form body, followed by the parameters of the query string. So a caller that takes only
+ * the first value of a parameter gets the one from the body.
  *
  * @throws {HttpError} as {@link bodyText}
  */

@@ -41,7 +41,7 @@ const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
  * Runs a request if the tenant's limits admit it, and counts its usage. A request over a limit is rejected before its
  * body is parsed, so a rejection costs almost nothing.
  *
- * @param work receives the charge of a post of samples; undefined for other requests
+ * @param work receives the object by which a post of samples reports its size; undefined for other requests
  * @throws {HttpError} 413 or 429, naming the limit
  * @throws whatever `work` throws
  */
@@ -107,7 +107,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** Advice to a tenant that has reached a limit, for each limit that does not clear with time. */
+/** Advice to a tenant that has reached a limit, for each limit where waiting does not help. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or ask an operator to raise the limit',
   series:
@@ -115,7 +115,7 @@ const REMEDIES: Partial<Record<LimitName, string>> = {
 };
 
 /**
- * Builds the response 429 to a request over a limit.
+ * Builds the 429 response to a request that exceeds a limit.
  *
  * @param retryAfterSeconds set when waiting may help
  */

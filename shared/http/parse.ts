@@ -23,7 +23,7 @@ export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchPar
   return parse(schema, queryParametersOf(schema, query));
 }
 
-/** Returns the parameters of a query that the schema knows. Repeatable parameters are arrays. */
+/** Returns the query parameters that the schema defines. Repeatable parameters are arrays. */
 export function queryParametersOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];

@@ -114,8 +114,7 @@ function resultJson(value: QueryValue, atMs: number): string {
 }
 
 /**
- * Caches times as text, in seconds. The series of a matrix mostly have the same times, so each time is formatted only
- * once.
+ * Caches times as text, in seconds. Most series of a matrix have the same times, so each time is formatted only once.
  */
 class TimeTexts {
   private times: Float64Array = new Float64Array(0);

@@ -10,7 +10,7 @@ const READABLE_HEADERS = {
   'access-control-expose-headers': 'Date, Server-Timing',
 };
 
-/** Response headers for a CORS preflight. They tell which requests pages of other origins may send. */
+/** Response headers for a CORS preflight. They say which requests pages of other origins may send. */
 const PREFLIGHT_HEADERS = {
   ...READABLE_HEADERS,
   'access-control-allow-headers': 'Accept, Authorization, Content-Type, Origin, X-Api-Key',

@@ -6,14 +6,14 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout, withoutBytes } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** The layout of a row and its presence map. Together they tell for which series the row has values. */
+/** The layout of a row and its presence map. Together they show which series the row has values for. */
 interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
 }
 
 /**
- * Maximum number of common layouts of a group. A group may need several: for example, one for each queue of a
+ * Maximum number of common layouts for a group. A group may need several: for example, one for each queue of a
  * Prometheus server.
  */
 const MAX_COMMON = 16;
@@ -24,8 +24,8 @@ const MAX_COMMON = 16;
  * A sender may divide its series among requests in any way. Each instance of post builds its own unions of the source's
  * series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance would add
  * layouts that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's largest
- * layouts so far has all of a row's series, the ingester writes the row in that layout. It leaves the layouts of a
- * group as they are if the group's rows never had a presence map.
+ * layouts so far has all of a row's series, the ingester writes the row in that layout. It leaves a group's layouts
+ * unchanged if the group's rows have never had a presence map.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */

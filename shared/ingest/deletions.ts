@@ -12,11 +12,10 @@ const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
 /**
- * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then
- * opens the archived days that may have such samples, by announcing them in the manifest, so that the
- * archiver removes the samples from its objects. In the opposite order, the archiver could commit a day
- * unchanged between the two steps. A deletion that is delivered again announces nothing if an earlier
- * delivery has announced its days.
+ * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then opens the
+ * archived days that may contain deleted samples, by announcing these days in the manifest, so that the archiver
+ * removes the samples from its objects. In the opposite order, the archiver could commit a day unchanged between the
+ * two steps. A deletion that is delivered again announces nothing if an earlier delivery has announced its days.
  */
 export async function putDeletions(
   { catalogue, manifest }: { readonly catalogue: Catalogue; readonly manifest: Manifest },

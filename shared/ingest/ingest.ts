@@ -35,12 +35,14 @@ export interface IngestResult {
   /** Sequence numbers of the records that the stream must deliver again. */
   readonly failed: readonly string[];
   /**
-   * Whether the records failed only because stores failed, timed out or throttled. Records for which no time
-   * was left count as such failures if a store failed for another record: calls that time out use up the
-   * time.
+   * Whether the records failed only because stores failed, timed out or throttled. Records for which no time was left
+   * also count, if a store failed for another record: calls that time out use up the time.
    */
   readonly isDown: boolean;
-  /** Why records failed, in the words of a store: the innermost cause of the first error that is not a lack of time. */
+  /**
+   * Why records failed, in a store's own words: the message of the innermost cause of the first error other than a lack
+   * of time.
+   */
   readonly reason: string | undefined;
   readonly errors: readonly Error[];
   readonly samples: number;
@@ -51,8 +53,8 @@ export interface IngestResult {
 /** Number of partitions that are ingested at the same time. */
 const PARALLEL = 32;
 /**
- * Maximum number of layouts of a group in a batch that are put into the catalogue as they are. If there are more, they
- * are merged first.
+ * Up to this many layouts of a group in a batch are put into the catalogue unchanged. If there are more, they are
+ * merged first.
  */
 const MAX_LAYOUTS_EACH = 16;
 
@@ -105,8 +107,8 @@ export async function ingestBatch(
   }
 
   /**
-   * Ingests the records of one partition together. If a store refuses them for their content, ingests them one by one,
-   * to find out which of them the store refuses.
+   * Ingests the records of one partition together. If a store refuses them for their content, ingests them one at a
+   * time, to find out which of them the store refuses.
    */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
@@ -140,7 +142,7 @@ export async function ingestBatch(
   };
 }
 
-/** Returns the message of the innermost cause of an error. Node's error of a refused connection has several causes. */
+/** Returns the message of the innermost cause of an error. Node's error for a refused connection has several causes. */
 function innermostMessage(error: Error): string {
   const cause = error instanceof AggregateError ? error.errors[0] : error.cause;
   return cause instanceof Error ? innermostMessage(cause) : error.message;

@@ -4,7 +4,7 @@ import type { DeliveredRecord } from '../stream/record-decoder';
 
 /**
  * Stores records that cannot be decoded, or that a store refuses for their content. Each record becomes an object with
- * its bytes. The object's key has the record's shard and sequence number.
+ * its bytes. The object's key contains the record's shard and sequence number.
  */
 export class S3Quarantine {
   constructor(

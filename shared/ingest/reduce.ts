@@ -37,7 +37,7 @@ export interface PartitionBatch {
   readonly windows: readonly WindowAppend[];
   /** Number of samples in `windows`. */
   readonly samples: number;
-  /** The lowest arrival time of the records, ms. */
+  /** The lowest arrival time of the records, in ms. */
   readonly arrivalMs: number;
   readonly deletions: readonly (SourceDeletion & VersionedDeletion)[];
 }
@@ -57,7 +57,7 @@ export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][
  * Merges the records of one partition into frames for each group-window. For each series and timestamp, only the value
  * with the highest version is kept, so memory gets one sample, however many were sent.
  *
- * @param windowMs length of windows, ms
+ * @param windowMs length of windows, in ms
  */
 export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
@@ -218,7 +218,7 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
 /** A value that {@link distinctRows} keeps: no row of a higher version has a value for its series. */
 interface PickedValue extends KeyedLabels {
   readonly row: VersionedRow;
-  /** Index of the value among those of the row. */
+  /** Index of the value among the row's values. */
   readonly value: number;
 }
 

@@ -11,8 +11,8 @@ const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 const OUT_OF_MEMORY = /allocation failed/i;
 
 /**
- * Returns the reason if a store, or code that runs before the store is called, refuses records for their content.
- * Retrying such records is pointless.
+ * Returns why a store, or code that runs before the store is called, refuses records for their content. Retrying these
+ * records is pointless.
  *
  * @returns the reason; undefined for transient errors, such as throttling, time-outs, denied access,
  *   outages and a lack of memory

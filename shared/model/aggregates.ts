@@ -25,7 +25,7 @@ export interface Samples {
    */
   readonly counts?: ArrayLike<number> | undefined;
   /**
-   * Each sum in `values`, times {@link SCALE}, so that it is finite. Undefined if all sums in `values` are
+   * The sums in `values`, multiplied by {@link SCALE} so that they are finite. Undefined if all sums in `values` are
    * finite.
    */
   readonly scaled?: ArrayLike<number> | undefined;
@@ -41,7 +41,9 @@ export type Aggregate = (typeof AGGREGATES)[number];
  */
 const SCALE = 2 ** -64;
 
-/** Returns the length of the grains from which a step is aggregated, ms; undefined if it is aggregated from samples. */
+/**
+ * Returns the length of the grains from which a step is aggregated, in ms; undefined if it is aggregated from samples.
+ */
 export function storedGrainMs(stepMs: number): number | undefined {
   return [DAY_MS, HOUR_MS].find((grainMs) => stepMs % grainMs === 0);
 }
@@ -49,8 +51,8 @@ export function storedGrainMs(stepMs: number): number | undefined {
 /**
  * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
- * @param samples the samples of the series, or instead its grains of length {@link storedGrainMs}, each at
- *   the time of its start
+ * @param samples the samples of the series, or instead its grains of length {@link storedGrainMs}, with their starts as
+ *   timestamps
  * @param shared cache for the series of one response
  * @returns a sample at the start of each step
  */
@@ -68,7 +70,7 @@ export function downsample(
   );
 }
 
-/** Aggregates samples into hours or days, as rollups store them. Each grain has the time of its start. */
+/** Aggregates samples into hours or days, as rollups store them. The timestamp of a grain is its start. */
 export function grainsIn(
   samples: Samples,
   grainMs: number,

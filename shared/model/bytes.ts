@@ -18,8 +18,8 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Maximum length of a string, in characters, that is written by a loop. For short strings, a loop is faster
- * than the buffer's own method. A uvarint of such a length takes one byte.
+ * Strings of up to this many characters are written by a loop, which is faster for them than the buffer's own method.
+ * As a uvarint, their length takes one byte.
  */
 const SHORT_TEXT = 48;
 

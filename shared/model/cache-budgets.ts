@@ -1,7 +1,8 @@
 /**
- * The memory budget of each cache and compact map, in estimated bytes of its entries. Each Lambda function has the
- * caches of the modules that are bundled into it. For each function, the test `infra/function-memory` adds the budgets
- * of its caches to the memory that its worst request needs, and compares the sum with the function's memory.
+ * The memory budget of each cache and compact map: the maximum estimated size of its entries, in bytes. Each Lambda
+ * function has the caches of the modules that are bundled into it. For each function, the test `infra/function-memory`
+ * adds the budgets of its caches to the memory that its worst request needs, and compares the sum with the function's
+ * memory.
  *
  * Smaller caches, such as those of days and placements, have their bounds in their own modules.
  */
@@ -30,7 +31,7 @@ export const CACHES = {
   layouts: { name: 'layouts', bytes: 64_000_000 },
   /**
    * Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. A
-   * {@link CompactMap} uses its budget only if the budget is a power of two.
+   * {@link CompactMap} can use its whole budget only if the budget is a power of two.
    */
   catalogued: { name: 'catalogue entries that this instance wrote', bytes: 2 ** 26 },
   // Caches of the query function:

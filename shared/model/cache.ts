@@ -5,7 +5,7 @@ export interface CacheBudget {
 }
 
 export interface CacheOptions {
-  /** Time to live of an entry, ms. @default unlimited */
+  /** Time to live of an entry, in ms. @default unlimited */
   readonly ttlMs?: number;
 }
 
@@ -13,8 +13,9 @@ export interface CacheOptions {
  * A cache with strings as keys. It bounds the estimated size of all entries together. It is written by hand
  * because no library evicts entries in both of these ways:
  *
- * - At random. Hosts post and dashboards poll one after the other, once a minute. If slightly more entries are needed
- *   than fit, the least recently used entry is always the one that is needed next, so an LRU cache would never hit.
+ * - At random. Hosts post and dashboards poll once a minute, always in the same order. If slightly more entries are
+ *   needed than fit, the least recently used entry is always the one that is needed next, so an LRU cache would never
+ *   hit.
  * - Fairly among several owners, such as tenants. It evicts an entry of an owner that uses more than an equal share of
  *   the memory. An owner that uses less never loses an entry to another owner.
  */
@@ -53,7 +54,7 @@ export class Cache<Value> {
    * Sets an entry. If the size of the value changes later, set the entry again. Does not store an entry that is larger
    * than the whole cache.
    *
-   * @param ttlMs time to live of this entry, ms; by default that of the cache
+   * @param ttlMs time to live of this entry, in ms; defaults to that of the cache
    */
   set(key: string, value: Value, owner = NOBODY, ttlMs = this.options.ttlMs): void {
     this.delete(key, owner);

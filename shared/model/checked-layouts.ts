@@ -11,9 +11,9 @@ interface CheckedLayout {
 }
 
 /**
- * Caches layouts whose bytes were checked, by id. Most records have the same layouts as the records of the
- * previous minute, so they need not be checked again. The hashes are cached too: if a group's rows have
- * several layouts, each batch compares the hashes of these layouts.
+ * Caches layouts whose bytes were checked, by id. Most records have the same layouts as the records of the previous
+ * minute, so these layouts need not be checked again. The hashes are cached too: if a group's rows have several
+ * layouts, each batch compares the hashes of these layouts.
  */
 const checkedLayouts = new Cache<CheckedLayout>(
   CACHES.checkedLayouts,

@@ -2,11 +2,11 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * A map from strings to numbers. An entry takes 32 to 64 bytes, however long the string is, because the map
- * stores only a 64-bit hash of the string. So with a tiny probability, the number of entries divided by 2^64,
- * the map returns a number for a string that was never set.
+ * A map from strings to numbers. An entry takes 32 to 64 bytes, however long the string is, because the map stores only
+ * a 64-bit hash of the string. So the map may return a number for a string that was never set. The probability of this
+ * is tiny: the number of entries divided by 2^64.
  *
- * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
+ * Its capacity is fixed. When the map is full, a new entry replaces a random other entry.
  */
 export class CompactMap {
   private hashes = new Uint32Array(2 * FIRST_SLOTS);
@@ -19,9 +19,9 @@ export class CompactMap {
   private high = 0;
 
   /**
-   * Maximum number of slots. While the map grows, its former slots take half as much memory again. Until half of the
-   * slots are taken, the map drops an entry only in the rare case that a new string finds none of its slots free
-   * ({@link PROBES}).
+   * Maximum number of slots. While the map is being enlarged, the old slots also take memory, half as much as the new
+   * ones. Until half of the slots are taken, the map drops an entry only in the rare case that a new string finds none
+   * of its slots free ({@link PROBES}).
    */
   private readonly slots: number;
 
@@ -96,7 +96,7 @@ const SLOT_BYTES = 16;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots in which a string may be: the slot given by its hash, and the slots after it. While half of all slots
- * are taken, only one new string in 100,000 finds none of its slots free.
+ * Number of slots that may hold a given string: the slot that its hash selects, and the slots after that one. When half
+ * of all slots are taken, only one new string in 100,000 finds none of its slots free.
  */
 const PROBES = 32;

@@ -21,7 +21,10 @@ export interface Deletion {
   readonly toMs: number;
 }
 
-/** A deletion in a record, with its source. A record may have deletions of several sources. */
+/**
+ * A deletion as it appears in a record, with the source that it applies to. A record may have deletions for several
+ * sources.
+ */
 export interface SourceDeletion extends Deletion {
   readonly sourceId: Id;
 }
@@ -32,15 +35,18 @@ export interface VersionedDeletion extends Deletion {
 }
 
 /**
- * Ends the range of a deletion before any epoch that the deletion's writer did not know. From such an epoch
- * on, the source may be in another partition, and versions are comparable only within one partition
- * (DESIGN.md, "Versions").
+ * Cuts off the range of a deletion before any epoch that the deletion's writer did not know about. From that epoch on,
+ * the source may be in another partition, and versions are comparable only within one partition (DESIGN.md,
+ * "Versions").
  */
 export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
 }
 
-/** The range of a deletion of all samples. {@link withinKnownEpochs} limits its end once the deletion has arrived. */
+/**
+ * The range of a deletion that covers all samples. {@link withinKnownEpochs} limits its end once the deletion has
+ * arrived.
+ */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };

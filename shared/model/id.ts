@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** An id as a string: 128 bits in base64url, always 22 characters. It never has characters that a user chose. */
+/** An id as a string: 128 bits in base64url, always 22 characters. It never contains characters that a user chose. */
 export type Id = string;
 
 export const ID_BYTES = 16;

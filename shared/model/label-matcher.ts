@@ -1,8 +1,8 @@
 import type { Matcher } from './matcher';
 
 /**
- * Pattern of one matcher in Alertmanager's syntax, without spaces around it. Only one part of the pattern can
- * match each space, so matching takes linear time.
+ * Pattern of one matcher in Alertmanager's syntax, without spaces around it. Only one part of the pattern can match any
+ * given space, so matching takes linear time.
  */
 const MATCHER =
   /^(?:"((?:[^"\\]|\\.)+)"|([^\s"'`{}(),=!~]+))\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|([^"\s][^"]*)?)$/su;

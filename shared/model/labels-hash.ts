@@ -6,19 +6,20 @@ const MAX_TEXTS = 16_384;
 /** Maximum length of a string whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
 /**
- * Maximum number of labels of a series whose hashes are kept for the next series. Consecutive series have
- * mostly the same labels at the same positions, and these labels are not hashed again.
+ * Maximum number of labels per series whose hashes are kept for the next series. Consecutive series mostly have the
+ * same labels at the same positions, so these labels need not be hashed again.
  */
 const MAX_POSITIONS = 32;
-/** Size of the characters around a label's name and value in a {@link labelsKey}, in bytes: `["",""],`. */
+/** Number of bytes that a {@link labelsKey} has around the name and value of each label: `["",""],`. */
 const PAIR_BYTES = 8;
-/** Size of the characters around all labels in the key, in bytes: two brackets, minus the last comma. */
+/** Number of bytes that the key has around the whole list of labels: two brackets, minus the last comma. */
 const KEY_BYTES = 1;
 
 /**
  * Computes the hash of labels. The hash is the sum of the labels' hashes. Their order therefore does not matter, and
- * the hash of two sets together is the sum of their hashes. The result is in the fields of this object, and each call
- * of {@link of} replaces it, so a call allocates nothing. Texts and labels that recur are hashed only once.
+ * the hash of two sets together is the sum of their hashes. A call of {@link of} leaves its result in the fields of
+ * this object, where the next call overwrites it, so calls allocate nothing. Texts and labels that recur are hashed
+ * only once.
  */
 export class LabelsHash {
   private readonly textHash = new TextHash();
@@ -95,7 +96,7 @@ export function textBytesOf(keyBytes: number, labels: Labels): number {
   return keyBytes - KEY_BYTES - PAIR_BYTES * labels.length;
 }
 
-/** Returns the {@link LabelsHash.keyBytes} of two sets of labels together, from those of each. */
+/** Returns the {@link LabelsHash.keyBytes} of two sets of labels combined, given that of each set. */
 export function keyBytesTogether(a: number, b: number): number {
   return a + b - KEY_BYTES;
 }

@@ -55,13 +55,13 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Functions that return the labels by which a source is identified. */
+/** Functions that return the labels that identify a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
   /**
-   * Returns the labels of a series that name its source: the label `host`; without it, `job` and `instance`;
-   * without these, all labels except the series' name.
+   * Returns the labels of a series that name its source: the label `host`; if it has none, `job` and `instance`; if it
+   * has neither, all labels except the series' name.
    */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');

@@ -9,7 +9,7 @@ export interface LayoutBlock {
   readonly layout: Layout;
 }
 
-/** Maximum number of wanted series that are decoded one by one. If more are wanted, the whole chunk is decoded. */
+/** Up to this many wanted series are decoded individually. If more are wanted, the whole chunk is decoded. */
 const MAX_SINGLE_SERIES = 4;
 
 /**
@@ -72,7 +72,7 @@ function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
 }
 
 /**
- * Merges blocks of one layout. Returns undefined if there is no block. Merging takes longer than joining, so only
+ * Merges blocks of one layout. Returns undefined if there are no blocks. Merging takes longer than joining, so only
  * blocks that overlap in time are merged; the results are joined.
  */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
@@ -89,16 +89,14 @@ export function mergeAll(blocks: readonly Block[]): Block | undefined {
   return joinBlocks(runs.map(mergePairs));
 }
 
-/**
- * Merges at least one block, in pairs, so that merging n blocks copies each sample only log2(n) times.
- */
+/** Merges blocks, at least one, in pairs, so that merging n blocks copies each sample only log2(n) times. */
 function mergePairs(blocks: readonly Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;
   return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
-/** Merges at least one block, of any layouts, into a block of their merged layout. */
+/** Merges blocks of any layouts, at least one, into a block of their merged layout. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
   const layout = mergeLayouts(blocks.map((each) => each.layout));
   return { block: mergeAll(blocks.map((each) => inLayout(each.block, each.layout, layout)))!, layout };

@@ -30,7 +30,7 @@ export function seriesCountOf(bytes: Uint8Array): number {
 }
 
 /**
- * Checks that bytes are a layout of distinct series, in a fifth of the time of decoding them.
+ * Checks that bytes are a layout of distinct series, in a fifth of the time that decoding them takes.
  *
  * @returns the {@link seriesHashes}
  * @throws {MalformedBytesError} when the bytes are not a layout, or the series are not distinct
@@ -56,7 +56,7 @@ export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): B
   return encodeSeries(new ByteWriter(4096), ordered);
 }
 
-/** Implements {@link encodeLayout} with a given writer. */
+/** Like {@link encodeLayout}, but uses a given writer. */
 export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
@@ -101,7 +101,9 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/** Like {@link encodeLayout}, but faster. All series must have the same label names, like those of one exporter. */
+/**
+ * Like {@link encodeLayout}, but faster. All series must have the same label names, as the series of one exporter do.
+ */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -119,8 +121,8 @@ function encodeAlike(
 }
 
 /**
- * The last part of the bytes of a layout whose series differ only in their names. It has no host's labels, so
- * hosts whose series have the same names share one object.
+ * The encoded names of series that differ only in their names: the last part of a layout's bytes. This part contains no
+ * labels of a host, so hosts whose series have the same names share one object.
  */
 export interface EncodedNames {
   readonly count: number;
@@ -137,8 +139,8 @@ export function encodeNames(names: readonly string[]): EncodedNames {
 }
 
 /**
- * Like {@link encodeLayout}, but faster. The series must share `labels` and differ only in their names, like those of
- * most sources.
+ * Like {@link encodeLayout}, but faster. The series must share `labels` and differ only in their names, as the series
+ * of most sources do.
  */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
@@ -304,8 +306,8 @@ function isEqual(
 }
 
 /**
- * Computes a 53-bit hash of each series in the bytes of a layout, in a tenth of the time of decoding the layout. The
- * hash is the sum of the hashes of the series' labels, so a series has the same hash in every layout.
+ * Computes a 53-bit hash of each series in the bytes of a layout, in a tenth of the time that decoding the layout
+ * takes. The hash is the sum of the hashes of the series' labels, so a series has the same hash in every layout.
  *
  * @throws {MalformedBytesError} when the bytes are not a layout
  */
@@ -345,8 +347,8 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
 }
 
 /**
- * Returns the distinct hashes of some lists, sorted. A `Set` would be slow for hashes that a sender chose: it puts
- * numbers into slots by a function that everybody knows, and 65,536 hashes of one slot take 5 s.
+ * Returns the distinct hashes in several lists, sorted. A `Set` would be slow for hashes that a sender chose: it
+ * assigns numbers to slots by a publicly known function, and 65,536 hashes that share one slot take 5 s.
  */
 export function distinctHashes(lists: readonly Float64Array[]): Float64Array {
   const all = concat(lists).sort();

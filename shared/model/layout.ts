@@ -18,12 +18,12 @@ export interface Layout {
 }
 
 /**
- * Maximum size of a layout that is merged from several, uncompressed, in bytes. Such a layout fits into an item of the
- * catalogue even if it does not compress. Layouts of rows are much smaller.
+ * Maximum uncompressed size of a layout that is merged from several, in bytes. A layout of this size fits into an item
+ * of the catalogue even if it does not compress. Layouts of rows are much smaller.
  */
 export const MAX_MERGED_BYTES = 256 * 1024;
 
-/** Maximum number of series of a row's layout. */
+/** Maximum number of series in a row's layout. */
 const MAX_ROW_SERIES = 1024;
 /** Maximum total size of the {@link labelsKey}s of a row's layout, in bytes. */
 const MAX_ROW_KEY_BYTES = 192 * 1024;

@@ -21,8 +21,8 @@ export function isIn(label: string, values: readonly string[]): Matcher {
 }
 
 /**
- * Counts the work of matching. It is called before each test, with an upper bound of the test's steps. It may
- * throw to stop the matching.
+ * Counts the work of matching. It is called before each test, with an upper bound on the number of steps that the test
+ * takes. It may throw to stop the matching.
  */
 export type Spend = (steps: number) => void;
 

@@ -5,7 +5,7 @@ import type { Labels } from './labels';
 import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
 
 /**
- * A packed layout: a layout whose bytes are compressed with zstd. It is compressed once, when it is made;
+ * A packed layout: a layout whose bytes are compressed with zstd. The layout is compressed once, when it is made;
  * records and stores hold the compressed bytes.
  */
 export interface PackedLayout {
@@ -45,7 +45,7 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     idBytes,
     seriesCount: seriesCountOf(bytes),
     // Copy the bytes into a buffer of their own. zlib returns a view of a larger buffer, and Buffer.from would use
-    // Node's pool. In both cases, a layout of 50 bytes would keep kilobytes alive.
+    // Node's pool. Either way, a 50-byte layout would keep kilobytes alive.
     packed: new Uint8Array(zstdCompressSync(bytes, PACK)),
   };
 }

@@ -32,8 +32,8 @@ export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): nu
 }
 
 /**
- * Whether it is now a partition's turn for work that each partition needs once a day. A day is divided into equally
- * long turns, which spread the work of the partitions over the day.
+ * Whether it is now a partition's turn for work that each partition needs once a day. A day is divided into turns of
+ * equal length, which spread the work of the partitions over the day.
  *
  * @param turns number of turns in a day
  */

@@ -52,8 +52,8 @@ export function daysIn(fromMs: number, toMs: number): Day[] {
 }
 
 /**
- * Returns the start of the window that contains a timestamp, ms. Windows are aligned, and their length
- * divides a day, so no window spans two days.
+ * Returns the start of the window that contains a timestamp, in ms. Windows are aligned, and their length divides a
+ * day, so no window spans two days.
  */
 export function windowStartMs(timestampMs: number, windowMs: number): number {
   return Math.floor(timestampMs / windowMs) * windowMs;
@@ -76,16 +76,16 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
   return idText(sourceIdBytesOf(tenantId, source));
 }
 
-/** Maximum number of series in a group, on average over the groups of a source. A larger source is split. */
+/** Maximum average number of series in the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** Maximum size of a group's names and labels, on average, in bytes. 256 metrics of Mackerel take less. */
+/** Maximum average size of the names and labels in the groups of a source, in bytes. 256 Mackerel metrics take less. */
 const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
- * Decides into how many groups series are split: the smallest power of two that keeps groups within {@link
- * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. The result depends only on the arguments. So the
- * split of a source may change over time. The catalogue remembers every split that the source has had, and readers look
- * in the groups of all of them.
+ * Decides into how many groups series are split: the smallest power of two that keeps groups within
+ * {@link MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. The result depends only on the arguments, so
+ * the split of a source may change over time. The catalogue remembers every split that the source has had, and readers
+ * look in the groups of all of them.
  *
  * @param labelBytes total size of all names and labels, in bytes
  * @returns the split bits: the exponent of two, 0 to 15
@@ -109,7 +109,7 @@ export function splitIndexOf(seriesKey: string, splitBits: number): number {
 
 /**
  * Id of a group. It consists of the id of the group's source or pool, one hexadecimal digit for the split bits, and
- * four for the group's index: always 27 characters. The samples of a group lie together in every tier.
+ * four for the group's index: always 27 characters. The samples of a group are stored together in every tier.
  */
 export type GroupId = string;
 
@@ -128,26 +128,23 @@ export function splitBitsOfGroup(group: GroupId): number {
   return Number.parseInt(group[22]!, 16);
 }
 
-/**
- * Maximum time by which a sample's timestamp may be ahead of the present, in every protocol, ms. Mackerel's limit is
- * 24 hours.
- */
+/** How far a sample's timestamp may be ahead of the present, in every protocol, in ms. Mackerel's limit is 24 hours. */
 export const MAX_AHEAD_MS = DAY_MS;
 
-/** Assumed maximum clock skew between writers, operators and the stream, ms. */
+/** Assumed maximum clock skew between writers, operators and the stream, in ms. */
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * An epoch is published this long before its first day, ms. Every writer must know the epoch before anybody
- * can post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours
- * are added: one for clock skew of samples, one for clock skew of deletions ({@link endOfKnownEpochs}), and
- * one because a request may use a copy of the placement that is a minute old.
+ * An epoch is published this long before its first day, in ms. Every writer must know the epoch before anybody can post
+ * a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added to this:
+ * one for the clock skew of samples, one for that of deletions ({@link endOfKnownEpochs}), and one because a request
+ * may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 
 /**
- * Returns a midnight that is later than any sample posted before `arrivalMs`. If a record arrived at `arrivalMs`,
- * all epochs that its writer did not know begin at this midnight or later: see {@link EPOCH_LEAD_MS}.
+ * Returns a midnight that is later than any sample posted before `arrivalMs`. If a record arrived at `arrivalMs`, all
+ * epochs that its writer did not know about begin at this midnight or later: see {@link EPOCH_LEAD_MS}.
  *
  * @param arrivalMs arrival time of the record, by the stream's clock
  */
@@ -196,7 +193,8 @@ export function partitionOf(sourceId: Id, partitions: number): number {
 }
 
 /**
- * The source of the last call of {@link partitionOf}. It is cached because a read makes one call for each of its days.
+ * The source that {@link partitionOf} was last called with. It is cached because a read calls that function once for
+ * each of its days.
  */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
@@ -207,8 +205,8 @@ export interface PartitionRef {
 }
 
 /**
- * Returns the Kinesis partition key of a partition. One key for all records of a partition puts them into one
- * shard, which keeps their order. Maps in memory that are keyed by partition use this key, too.
+ * Returns the Kinesis partition key of a partition. Because all records of a partition have the same key, they go to
+ * one shard, which keeps them in order. Maps in memory that are keyed by partition use this key, too.
  */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;

@@ -7,7 +7,7 @@ export function randomId(): string {
   return Array.from({ length: 11 }, () => BASE62[randomInt(BASE62.length)]).join('');
 }
 
-/** Whether a string has the form of a registry's id, which makes it safe in a key. */
+/** Whether a string has the form of a registry id, which makes it safe in a key. */
 export function isGivenId(text: string): boolean {
   return /^[A-Za-z0-9]{1,64}$/.test(text);
 }

@@ -24,7 +24,7 @@ export interface Selection {
   readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
 }
 
-/** The columns of a layout that have wanted series. */
+/** The columns of a layout that belong to wanted series. */
 export interface LayoutPick {
   /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;
@@ -43,7 +43,7 @@ export interface LocatedBlock {
   readonly place: string;
   /** Size of everything that is stored at the place, in bytes. */
   readonly bytes: number;
-  /** Number of samples of all series in the place, wanted or not. */
+  /** Number of samples stored at the place, including those of series that are not wanted. */
   readonly samples: number;
   /** Samples in the wanted layout. Some may be outside the range, or deleted. */
   readonly block: Block;

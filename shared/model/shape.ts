@@ -14,8 +14,8 @@ export interface Shape {
   /** Names of the labels in which series differ. */
   readonly names: readonly string[];
   /**
-   * Calls `visit` for each label whose name is in `names`, of every series. Passes the series' column, the
-   * index of the label's name in `names`, and the label's value.
+   * For every series, calls `visit` for each label whose name is in `names`. Passes the series' column, the index of
+   * the label's name in `names`, and the label's value.
    */
   readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
 }

@@ -24,7 +24,7 @@ export class SharedTimes {
     { readonly parts: readonly Column[]; readonly whole: Float64Array }
   >();
 
-  /** Divides at least one time into grains. */
+  /** Divides times, at least one, into grains. */
   cut(times: Column, grainMs: number): Cuts {
     const known = this.cuts.get(times);
     if (known?.grainMs === grainMs) return known.cuts;

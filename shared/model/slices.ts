@@ -5,7 +5,7 @@ export function slicesOf<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Divides items like {@link slicesOf} while they are being read. */
+/** Like {@link slicesOf}, but yields each slice as soon as its items have been read. */
 export async function* slicesAsRead<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let slice: T[] = [];
   for await (const item of items) {

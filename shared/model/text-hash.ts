@@ -1,7 +1,7 @@
 /**
- * Computes the 64-bit hash of a text, by two lanes of multiply and xor, much like MurmurHash2A. The function has no
- * secret, so do not use it where senders must be unable to cause collisions. The result is in the fields of this
- * object, and each call of {@link of} replaces it, so a call allocates nothing.
+ * Computes the 64-bit hash of a text, with two lanes of multiply and xor, much like MurmurHash2A. The hash is not keyed
+ * with a secret, so do not use it where senders must be unable to cause collisions. A call of {@link of} leaves its
+ * result in the fields of this object, where the next call overwrites it, so calls allocate nothing.
  */
 export class TextHash {
   /** The two halves of the hash, as unsigned integers. */

@@ -10,7 +10,7 @@ export class InvalidPatternError extends Error {
 export interface ValuePattern {
   /** Tests a value, in time linear in its length. */
   readonly test: (value: string) => boolean;
-  /** Approximate upper bound of a test's steps for each character of the value. */
+  /** Approximate upper bound on the steps that a test takes for each character of the value. */
   readonly stepsPerCharacter: number;
   /**
    * All values that match, in any order, if the pattern lists them, as `a|b` does. The empty value may be among them.
@@ -93,8 +93,8 @@ function compile(expression: string): RE2JS {
 /**
  * Compiles an expression with capturing groups.
  *
- * @returns a function that matches a value as a whole. If the value matches, it returns a function that gives
- *   the text of a capturing group, by number or name; else undefined
+ * @returns a function that matches whole values. For a value that matches, it returns a function that gives the text of
+ *   a capturing group, by number or name; for any other value, undefined
  * @throws {InvalidPatternError}
  */
 export function capturePattern(
@@ -169,7 +169,7 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Maximum number of a pattern's alternatives that have wildcards. A test tries them one by one. */
+/** Maximum number of alternatives with wildcards in a pattern. A test tries them one at a time. */
 const MAX_GLOBS = 200;
 
 /**

@@ -12,7 +12,8 @@ export function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // If all items may start at once, start them without a queue, which would take longer than a short piece of work.
+  // If all items may start at once, start them without a queue, because queueing would take longer than a short piece
+  // of work.
   if (items.length <= most) return Promise.all(items.map(work));
   return pMap(items, work, { concurrency: most });
 }
@@ -27,7 +28,7 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Combines several limiters into one, such as the budgets of callers that share the work. The combined limiter tries
+ * Combines several limiters, such as the budgets of callers that share the work, into one. The combined limiter tries
  * them in turn until one starts the work. A limiter refuses work by throwing. If all refuse, the combined limiter
  * throws the last error.
  */

@@ -8,7 +8,7 @@ import { CALLS_REPEATED } from './names';
 import { makeSigner, type Signer } from './signature';
 import { use } from './units';
 
-/** Maximum wait after a direct call was throttled, ms. The SDK's retries have the same maximum. */
+/** Maximum wait after a direct call was throttled, in ms. The SDK's retries have the same maximum. */
 const MAX_WAIT_MS = 1_000;
 
 /** The address to which requests are sent. */
@@ -63,8 +63,8 @@ export class DirectRequests {
    *
    * @param read decodes the response; returns undefined if the call has failed
    * @returns the result of `read`; undefined if the call has failed. A failed call is counted. If the service throttled
-   *   it, this method has also waited for a random time: the SDK does not know of the call, and would make its first
-   *   attempt immediately
+   *   it, this method has also waited for a random time: the SDK does not know about the failed call, and would make
+   *   its first attempt immediately
    */
   async send<Output>(
     { method, path, headers, body, bucket, abortSignal }: DirectRequest,

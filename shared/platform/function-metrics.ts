@@ -33,8 +33,8 @@ export function count<F extends MeteredFunction>(
 
 /**
  * Wraps a function's handler, so that it publishes the function's metrics, and the units that AWS bills for the
- * invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call. Units that are
- * not metrics of the function become plain fields of the line.
+ * invocation. The wrapper writes both as a log line in CloudWatch's embedded metric format, which needs no call to AWS.
+ * Units that are not metrics of the function become plain fields of the line.
  *
  * @param everyMs 0 writes a line for each invocation. Otherwise a line covers all invocations within this number of ms,
  *   at most a hundred, with separate values for each. If an instance is stopped, the lines that it has not written yet
@@ -75,13 +75,13 @@ function note(name: string, value: number): void {
   metrics.addMetadata(name, String(value));
 }
 
-/** When metrics were last published, ms. */
+/** When metrics were last published, in ms, by `performance.now()`. */
 let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Publishes now if the last publication was at least `everyMs` ago; otherwise later. So an instance that is rarely
- * invoked, such as once a minute, publishes without delay.
+ * Publishes now if the last publication was at least `everyMs` ago; otherwise as soon as that much time has passed. So
+ * an instance that is rarely invoked, such as once a minute, publishes without delay.
  */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();

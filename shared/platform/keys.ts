@@ -36,7 +36,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk group-index                   sk tenant#task                   a rule group or monitor of any tenant
- *     pk evaluator                     sk run                           the evaluator that runs now
+ *     pk evaluator                     sk run                           the evaluator that is running
  *                                      sk quiet                         the last period almost without posts
  *                                      sk report                        a report of the evaluator's last run
  *     pk rule-states#tenant            sk task                          state of a rule group at its last tick
@@ -85,8 +85,8 @@ export const warmKeys = {
   /** Returns the prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
   /**
-   * Returns a bound for sort keys. It sorts after the group's windows that begin before `ms`, and before its other
-   * windows.
+   * Returns a bound for sort keys. It sorts after the group's windows that begin before `ms`, and before the group's
+   * other windows.
    */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, key: WarmItemKey) =>
@@ -130,9 +130,9 @@ function bucketOf(id: string, buckets: number): number {
 }
 
 /**
- * Number of partition keys per period of the series index. The first read of a period sends a request for each key, and
- * each costs a read unit even if the key has no items. With fewer keys, DynamoDB might throttle writes: it accepts at
- * most a thousand a second for each key.
+ * Number of partition keys that each period has in the series index. The first read of a period sends a request for
+ * each key, and each costs a read unit even if the key has no items. With fewer keys, DynamoDB might throttle writes:
+ * it accepts at most a thousand a second for each key.
  */
 export const INDEX_BUCKETS = 8;
 
@@ -298,7 +298,7 @@ export const bucketKeys = {
   /**
    * Returns the key of a new archive object.
    *
-   * @param announcements the day's count of announcements in the manifest when the archiver began to read it
+   * @param announcements the day's count of announcements in the manifest when the archiver began to read the day
    * @param unique a string that makes the key unique
    */
   archive: (ref: PartitionRef, day: Day, announcements: number, unique: string) =>
@@ -314,7 +314,7 @@ export const bucketKeys = {
   /** Returns the prefix of a tenant's rollup objects. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**
-   * Returns the prefix of the rollup objects of a span of a partition.
+   * Returns the key prefix that a partition's rollup objects have for one span.
    *
    * @param span `2026-11` for hours of a month, `2026` for days of a year
    */
@@ -329,7 +329,7 @@ export const bucketKeys = {
   /** Returns the key of a quarantined record. If the record is delivered again, its key is the same. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
-  /** Returns the shard and the record of such a key; undefined for any other key. */
+  /** Returns the shard and the sequence number in the key of a quarantined record; undefined for any other key. */
   parseQuarantine: (key: string): { shardId: string; sequenceNumber: string } | undefined => {
     if (!key.startsWith(BUCKET_PREFIX.quarantine)) return undefined;
     const [, shardId, sequenceNumber] =

@@ -1,4 +1,4 @@
-/** Names and limits that both the synthesis and the functions use. They are defined once, so that the two cannot differ. */
+/** Names and limits that both synthesis and the functions use. They are defined once, so that the two cannot differ. */
 
 /** The version of this release, shown by /openapi.json, the page, stack outputs and archive objects. */
 export { version as RELEASE } from '../../package.json';
@@ -9,11 +9,11 @@ export const ENV = {
   settings: 'SETTINGS',
   /** Name of the Kinesis stream. */
   stream: 'STREAM_NAME',
-  /** Name of the DynamoDB table of chunks. */
+  /** Name of the DynamoDB table for chunks. */
   warmTable: 'WARM_TABLE',
-  /** Name of the DynamoDB table of everything except chunks. */
+  /** Name of the DynamoDB table for everything except chunks. */
   metaTable: 'META_TABLE',
-  /** Name of the S3 bucket of the archive, rollups, quarantine and dead letters. */
+  /** Name of the S3 bucket for the archive, rollups, quarantine and dead letters. */
   bucket: 'BUCKET',
   /** URL of the memory tier, `redis://` or `rediss://`; with `?cluster=true` for cluster mode. */
   redis: 'REDIS_URL',
@@ -117,7 +117,7 @@ export function stageName(stage: string): string {
   return `heterotsdb-${stage}`;
 }
 
-/** The physical name of a function, which operator commands invoke. */
+/** The physical name of a function. Operator commands invoke functions by this name. */
 export function functionName(stage: string, name: FunctionName): string {
   return `${stageName(stage)}-${name}`;
 }
@@ -143,7 +143,7 @@ const INGEST_METRICS = [
   'SamplesAppended',
 ] as const;
 
-/** Units that AWS bills, and calls of the memory tier, which AWS bills by the hour. */
+/** Units that AWS bills, and calls to the memory tier, whose nodes AWS bills by the hour. */
 export const UNITS = [
   /** The function's memory in MB times its run time in ms, rounded up. */
   'FunctionMbMs',
@@ -153,7 +153,7 @@ export const UNITS = [
   'WriteUnits',
   /** Read units of DynamoDB, 4 KB each. An eventually consistent read takes half a unit. */
   'ReadUnits',
-  /** Requests of S3 at the price of PUT, which include lists. */
+  /** S3 requests that are billed at the price of a PUT. They include lists. */
   'ObjectPuts',
   'ObjectGets',
   'RedisCalls',
@@ -172,7 +172,7 @@ export const CALLS_REPEATED = 'CallsRepeated';
  */
 export const TABLE_CALLS = 'TableCalls';
 
-/** A quantity that a function counts about its calls to AWS. */
+/** A quantity that a function counts for its calls to AWS. */
 export type CountedUse = Unit | typeof CALLS_REPEATED | typeof TABLE_CALLS;
 
 /**

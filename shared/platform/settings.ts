@@ -6,8 +6,8 @@ import { show } from './event';
 import { MAX_REQUEST_BYTES } from './names';
 
 /**
- * The settings of a stage. An operator gives them as `--set key=value` to `npm start`, or as `-c key=value`
- * to `cdk`. The template passes them to the functions as JSON.
+ * The settings of a stage. Operators pass them as `--set key=value` to `npm start`, or as `-c key=value` to `cdk`. The
+ * template passes them to the functions as JSON.
  *
  * Durations are written with a unit, such as `500ms`, `20s`, `15m`, `1h` or `460d`. Parsed, they are in ms.
  */
@@ -46,12 +46,10 @@ const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
 const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
 
-/** Minimum time-out of the ingester, ms. With a shorter time-out, it would never begin a partition. */
+/** Minimum time-out of the ingester, in ms. With a shorter time-out, it would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
-/**
- * Settings that only synthesis uses. Functions do not get them, so changing one does not deploy functions.
- */
+/** Settings that only synthesis uses. Functions do not get them, so changing one does not redeploy the functions. */
 const deployment = {
   /** Number of availability zones for the VPC's subnets, the functions and the nodes of the memory tier. */
   zones: count(2, 1, 3),
@@ -62,7 +60,7 @@ const deployment = {
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
   /**
-   * Maximum age up to which the event source mapping retries a record. 0s selects the age that
+   * Age up to which the event source mapping keeps retrying a record. 0s selects the age that
    * {@link longestRecordAgeMs} returns, or Lambda's limit of 7d if that is lower.
    */
   recordAge: duration('0s'),
@@ -149,8 +147,8 @@ export const settingsSchema = z
     /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `on`: the archiver aggregates archived days by hour and by day, for reads with such steps. `off`: it makes no
-     * rollups, and reads use samples.
+     * `on`: the archiver aggregates archived days by hour and by day, for reads whose steps are whole hours or days.
+     * `off`: it makes no rollups, and reads use samples.
      */
     rollups: z.enum(['on', 'off']).default('on'),
     /** Size of an archive object, in bytes, after which the archiver continues the day in another object. */
@@ -188,7 +186,10 @@ export const settingsSchema = z
      * defaults, which a tenant's own limits override.
      */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
-    /** Maximum number of a tenant's series with samples in the last day. Post drops samples of further new series. */
+    /**
+     * Maximum number of a tenant's series with samples in the last day. At the maximum, post drops samples of new
+     * series.
+     */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
     /** Maximum number of a tenant's hosts, not counting retired hosts. */
     maxHosts: count(20_000, 1, 10_000_000),
@@ -201,8 +202,8 @@ export const settingsSchema = z
     /** Maximum number of sources that one PromQL query may select. */
     maxQuerySources: count(10_000, 1, 100_000),
     /**
-     * Maximum number of samples that one PromQL query may hold in memory at once, at about 20 bytes each. A
-     * query that is evaluated in parts reads the parts one after the other.
+     * Maximum number of samples that one PromQL query may hold in memory at once, at about 20 bytes each. A query that
+     * is evaluated in parts reads one part at a time.
      */
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** Maximum duration of one query, in seconds. The API's own limit is 30. */
@@ -215,7 +216,7 @@ export const settingsSchema = z
     maxRules: count(2_000, 1, 1_000_000),
     /** Maximum number of rule groups of a tenant. */
     maxRuleGroups: count(1_000, 1, 100_000),
-    /** Maximum number of rules in one group. Rules of a group are evaluated one after the other. */
+    /** Maximum number of rules in one group. The rules of a group are evaluated one at a time. */
     maxRulesPerGroup: count(100, 1, 1_000),
     /** Maximum number of pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
@@ -342,9 +343,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the maximum age at which the event source mapping may stop retrying a record, ms. Memory may be lost, so the
- * stream must keep a record until its samples have been flushed. After the mapping stops retrying, recovery ingests the
- * record within an hour. Its samples then stay in memory for the window and the flush delay.
+ * Returns the maximum age at which the event source mapping may stop retrying a record, in ms. Memory may be lost, so
+ * the stream must keep a record until its samples have been flushed. After the mapping stops retrying, recovery ingests
+ * the record within an hour. Its samples then stay in memory for the window and the flush delay.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 
 /**
  * AWS Signature Version 4, computed synchronously, because ioredis cannot wait for a password. Direct calls carry the
- * signature in headers; passwords for ElastiCache carry it in a query. The SDK's signer, which is more general, takes
- * 27 us for a call; this one takes 8 us.
+ * signature in headers; passwords for ElastiCache carry it in a query string. The SDK's signer, which is more general,
+ * takes 27 us for a call; this one takes 8 us.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */

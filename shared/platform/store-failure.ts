@@ -4,8 +4,8 @@ import { isServerError, isThrottlingError, isTransientError } from '@smithy/core
 const MAX_DEPTH = 5;
 
 /**
- * Whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed:
- * such a request is a bug in this project.
+ * Whether an error means that a store failed, timed out or throttled. A store that rejects a malformed request has not
+ * failed: such a request is a bug in this project.
  */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
@@ -18,8 +18,8 @@ export function isStoreFailure(error: unknown, depth = 0): boolean {
 }
 
 /**
- * Names of errors. They are recognized by name, because importing their classes would load clients of stores that the
- * function does not use.
+ * Names of errors that are store failures. They are recognized by name, because importing their classes would load
+ * clients of stores that the function does not use.
  */
 const NAMES = new Set([
   // AWS SDK: an aborted call, and credentials that cannot be fetched or have expired.

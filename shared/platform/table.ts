@@ -105,12 +105,12 @@ export async function deleteItem({ client, name }: Table, Key: ItemKey): Promise
 
 type Write<Input> = Omit<Input, 'TableName'>;
 
-/** Writes an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
+/** Writes an item if its `ConditionExpression` holds. If it does not hold, changes nothing and returns false. */
 export function putItemIf({ client, name }: Table, input: Write<PutItemCommandInput>): Promise<boolean> {
   return succeeds(client.send(new PutItemCommand({ ...input, TableName: name })));
 }
 
-/** Deletes an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
+/** Deletes an item if its `ConditionExpression` holds. If it does not hold, changes nothing and returns false. */
 export function deleteItemIf(
   { client, name }: Table,
   input: Write<DeleteItemCommandInput>,
@@ -129,7 +129,7 @@ export function updateItem(
   return client.send(new UpdateItemCommand({ ...input, TableName: name }), { abortSignal });
 }
 
-/** Updates an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
+/** Updates an item if its `ConditionExpression` holds. If it does not hold, changes nothing and returns false. */
 export function updateItemIf(table: Table, input: Write<UpdateItemCommandInput>): Promise<boolean> {
   return succeeds(updateItem(table, input));
 }
@@ -241,9 +241,8 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Awaits a conditional write, or a transaction of such writes. Returns false if nothing was written because a
- * condition did not hold, or because another transaction was changing one of the items. Throws any other
- * error.
+ * Awaits a conditional write, or a transaction of conditional writes. Returns false if nothing was written because a
+ * condition did not hold, or because another transaction was changing one of the items. Throws any other error.
  */
 export async function tryWrite(write: Promise<unknown>): Promise<boolean> {
   try {

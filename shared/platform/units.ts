@@ -7,14 +7,14 @@ import { type CountedUse, TABLE_CALLS } from './names';
 /** Bytes in a put unit, by which Kinesis bills records. */
 const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
-/** Size of a read unit of DynamoDB, for consistent reads, in bytes. */
+/** Number of bytes that one DynamoDB read unit covers in a consistent read. */
 export const READ_UNIT_BYTES = 4096;
 
 export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
 /**
- * Units that this process has used, and calls that it has retried, since the last {@link takeUnits}. One counter for
- * the whole process is enough, because an instance handles one invocation at a time.
+ * Units that this process has used, and calls that it has retried, since the last call of {@link takeUnits}. One
+ * counter for the whole process is enough, because an instance handles one invocation at a time.
  */
 const used = new Map<StoreUnit, number>();
 
@@ -32,7 +32,9 @@ export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
   return () => new Map(Array.from(used, ([unit, amount]) => [unit, amount - (before.get(unit) ?? 0)]));
 }
 
-/** Returns the units that were used since the last call. */
+/**
+ * Returns the units used and the calls retried since the last call of this function, and starts counting from 0 again.
+ */
 export function takeUnits(): ReadonlyMap<StoreUnit, number> {
   const taken = new Map(used);
   used.clear();
@@ -110,7 +112,7 @@ export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   return client;
 }
 
-/** Returns the put units of a record, from its size in bytes. */
+/** Returns the number of put units for a record of this size. */
 export function putUnitsOf(bytes: number): number {
   return Math.ceil(bytes / STREAM_UNIT_BYTES);
 }
@@ -194,7 +196,7 @@ export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements 
 }
 
 /**
- * Returns the size by which DynamoDB bills an item, approximately.
+ * Returns the approximate size for which DynamoDB bills an item.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */

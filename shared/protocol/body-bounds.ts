@@ -1,8 +1,8 @@
 /**
- * Bounds of one body. With these bounds, no body takes more memory than `POST_MEMORY.worstBody`
+ * Bounds on one request body. With these bounds, no body takes more memory than `POST_MEMORY.worstBody`
  * (compose/post-memory.ts).
  *
- * More bounds are in the modules that need them:
+ * Other bounds are in the modules that need them:
  *
  * - `dictionary/home.ts`: the size of the layouts that a request may cause (`allowanceOfRequest`)
  * - `prometheus/snappy.ts` and `prometheus/write-request.ts`: decoded bytes, series, samples and symbols

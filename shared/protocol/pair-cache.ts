@@ -25,8 +25,8 @@ export class PairCache<T extends object> {
   /**
    * Returns the decoded pair.
    *
-   * @param position the pair's position in its series. The previous series usually had the same pair there. Such a
-   *   pair is found without hashing.
+   * @param position the pair's position in its series. The previous series usually had the same pair there, and in that
+   *   case the pair is found without hashing.
    * @returns usually the same object for the same bytes
    */
   of(bytes: Uint8Array, start: number, end: number, position = 0): T {

@@ -3,8 +3,8 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_REQUEST_SAMPLES, MAX_ROWS, MAX_SERIES_SETS, MAX_SOURCES } from './body-bounds';
 
 /**
- * Number of bytes that each label counts in addition to its name and value. They stand for the memory and
- * time that layouts with this label take.
+ * Number of bytes that each label counts as, in addition to its name and value. They account for the memory and time
+ * that layouts with this label take.
  */
 const LABEL_OVERHEAD = 56;
 
@@ -195,8 +195,8 @@ export class RequestRows {
   }
 
   /**
-   * Completes the request; {@link beyond} is final afterwards. Bounds the number of rows with different
-   * series, because post may create a layout for each such row.
+   * Completes the request; {@link beyond} is final afterwards. Bounds the number of rows with different series, because
+   * post may create a layout for each of them.
    *
    * @param maxSetBytes maximum total size of these rows' labels, in bytes
    * @param onLeftOut called with each row that exceeds a bound, and the series of its samples
@@ -239,7 +239,7 @@ export class RequestRows {
     return { sources, samples };
   }
 
-  /** Returns the approximate memory of a copy of a series' labels. */
+  /** Returns the approximate memory that a copy of a series' labels takes, in bytes. */
   labelBytesOf(series: number): number {
     return this.dictionary.keyBytesOf(series) + LABEL_OVERHEAD * this.dictionary.labelCountOf(series);
   }

@@ -6,7 +6,7 @@ const UNITS = [
   { name: 'nanoseconds', precision: 'ns', ms: 1e-6 },
 ] as const;
 
-/** Bounds of a plausible time in ms: the years 2001 and 2128. A number lies between them in one unit only. */
+/** Bounds of a plausible time in ms: the years 2001 and 2128. A number falls between them in only one unit. */
 const FIRST_MS = 1e12;
 const LAST_MS = 5e12;
 

@@ -143,7 +143,8 @@ export class WireReader {
   }
 
   /**
-   * Skips consecutive fields that have this one-byte tag and lengths below 128. The labels of a series are such fields.
+   * Skips consecutive fields that have this one-byte tag and lengths below 128. The labels of a series are encoded this
+   * way.
    */
   skipShort(tag: number): void {
     const { bytes, end } = this;

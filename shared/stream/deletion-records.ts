@@ -7,9 +7,8 @@ import type { OutgoingRecord } from './put';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the
- * stream like samples. So their sequence numbers tell which samples are older, and a deletion deletes only
- * these.
+ * Encodes a deletion as records, one for each partition that has or had the source. Deletions go through the stream
+ * like samples, so their sequence numbers show which samples are older. A deletion deletes only these.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   return partitionDeletions(tenant, source, deletion).map(({ partition, ...part }) => ({
@@ -32,7 +31,7 @@ function partitionDeletions(tenant: Tenant, source: Labels, { selector, ...range
 }
 
 /**
- * Whether all records of a deletion have arrived. A deletion that was there before, or that has another selector or
+ * Whether all records of a deletion have arrived. A deletion that already existed, or that has another selector or
  * range, does not count: two people may delete from one source at the same time.
  *
  * @param before the source's deletions before the records were put into the stream
@@ -70,9 +69,9 @@ interface SourceDays {
 }
 
 /**
- * Lists the partitions of a source, the oldest first, each with its range of time. The range of the last one has no end,
- * although the source may move to another partition later. Therefore `withinKnownEpochs` gives each deletion an end when
- * the deletion arrives.
+ * Lists the partitions of a source, the oldest first, each with its range of time. The range of the last partition has
+ * no end, although the source may move to another partition later. Therefore `withinKnownEpochs` gives each deletion an
+ * end when the deletion arrives.
  */
 function sourceDaysOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const found: SourceDays[] = [];

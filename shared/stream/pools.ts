@@ -14,8 +14,8 @@ const MIN_POOL = 8;
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
 /**
- * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples lie in the
- * same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
+ * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples are stored
+ * in the same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
  *
  * A source that has only one series, in a group of its own, would need a version and a layout id for each sample, and a
  * chunk for each window. The sources of a pool share these costs. Up to {@link MAX_POOL} new sources of a request
@@ -54,7 +54,7 @@ export class Pools {
   }
 }
 
-/** Whether a source may be in a pool, judged by its labels. */
+/** Whether a source may be in a pool, judging by its labels. */
 function mayBePooled(source: Labels): boolean {
   return source.length > 0 && !source.some(([name]) => NEVER_POOLED.has(name));
 }
@@ -63,7 +63,7 @@ function isSmall({ values }: SourceRow): boolean {
   return values.length <= MAX_SMALL_SERIES;
 }
 
-/** Divides new sources into pools of nearly the same size. Returns the pool's id by source id. */
+/** Divides new sources into pools of nearly the same size. Returns the id of each source's pool, by source id. */
 function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
   const pools = new Map<Id, Id>();
   if (sourceIds.length < MIN_POOL) return pools;

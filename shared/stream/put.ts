@@ -8,7 +8,7 @@ export interface OutgoingRecord {
 }
 
 /**
- * The stream has not accepted all records of a request. The sender may retry the whole request: two copies of a sample
+ * The stream did not accept all records of a request. The sender may retry the whole request: two copies of a sample
  * are merged into one.
  */
 export class StreamUnavailableError extends Error {
@@ -21,12 +21,12 @@ const MAX_CALL_RECORDS = 500;
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
 /** Maximum number of times that a record is sent. */
 const MAX_TRIES = 6;
-/** Minimum wait before the second try, ms. The minimum doubles before each further try. */
+/** Minimum wait before the second try, in ms. The minimum doubles before each later try. */
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Sends the refused records again, after random and growing waits, for at most about
- * 3 s in total. (Senders time out after 30 s.)
+ * Puts every record into the stream. Sends refused records again, after random waits that become longer, for at most
+ * about 3 s in total. (Senders time out after 30 s.)
  *
  * @param random returns a number in [0, 1)
  * @throws {StreamUnavailableError} when the stream still refuses some records (DESIGN.md, rule 1)

@@ -61,7 +61,8 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Returns a layout of a record. Verifies the layout's bytes, unless this instance has already verified an equal layout.
+ * Returns a layout that a record contains. Verifies the layout's bytes, unless this instance has already verified an
+ * equal layout.
  */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);

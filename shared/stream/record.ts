@@ -26,8 +26,8 @@ import type { PackedLayout } from '../model/packed-layout';
  * checks it only once. Compressing the values of one timestamp would not reduce the units of 25 KB that Kinesis
  * bills.
  *
- * All groups of a record lie in its partition. No two frames have a value of the same series and timestamp.
- * The deletions of a record do not delete its own samples.
+ * All groups in a record belong to the record's partition. No two frames have a value for the same series and
+ * timestamp. The deletions of a record do not delete its own samples.
  */
 export type RecordFrame = Pick<Frame, 'timestamp' | 'presence' | 'values'>;
 
@@ -60,8 +60,8 @@ export const CRC_BYTES = 4;
 /**
  * Encodes groups of one partition as one or more records, each below the stream's limit.
  *
- * @throws {RangeError} when a single frame with its layout does not fit into a record. The bounds of groups
- *   prevent that
+ * @throws {RangeError} when a single frame with its layout does not fit into a record. The bounds on groups prevent
+ *   this
  */
 export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
   const records: Buffer[] = [];

@@ -37,7 +37,7 @@ export class SampleWriter {
    * @param onDropped called with the timestamp and series of dropped samples
    * @returns number of samples that were dropped
    * @throws {SeriesLimitError} when all samples would be dropped
-   * @throws {StreamUnavailableError} when the stream does not take all records
+   * @throws {StreamUnavailableError} when the stream does not accept all records
    */
   async write(
     tenant: Tenant,
@@ -60,7 +60,7 @@ export class SampleWriter {
    * Puts rows into the stream. Neither checks the tenant's limits nor counts usage. Used by operators' imports.
    *
    * @returns the size of each record, in bytes
-   * @throws {StreamUnavailableError} when the stream does not take all records
+   * @throws {StreamUnavailableError} when the stream does not accept all records
    */
   async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
     const { kinesis, stream, pools } = this.dependencies;

@@ -14,8 +14,8 @@ import type { Tenant } from '../tenancy/tenants';
 
 const PARALLEL = 16;
 /**
- * How long an instance caches the series of a source, ms. During this time, a series that another instance
- * has admitted meanwhile still counts as new in this one.
+ * How long an instance caches the series of a source, in ms. A series that another instance admits during this time
+ * still counts as new in this one.
  */
 const CACHE_MS = 300_000;
 /** Approximate memory of one cached series, in bytes. */
@@ -39,8 +39,9 @@ const RETRY_MS = 3_600_000;
 export type OnDropped = (row: RowSeries) => void;
 
 /**
- * Enforces the limit of series. If a tenant has reached the limit, samples of series that do not exist yet are dropped.
- * To tell which series exist, this class looks up the series of each source, and caches them.
+ * Enforces a tenant's limit on its number of series. If a tenant has reached the limit, samples of series that do not
+ * exist yet are dropped. To find out which series exist, this class looks up the series of each source, and caches
+ * them.
  *
  * The number of look-ups per tenant and period is bounded, because a tenant can name any number of new sources. Once
  * the look-ups are used up, requests with uncached sources are rejected until the next period. Requests whose sources
@@ -67,8 +68,8 @@ export class SeriesLimit {
    *
    * @param onDropped called with the timestamp and series of dropped samples
    * @returns the remaining rows, and the number of samples dropped
-   * @throws {SeriesLimitError} when all samples would be dropped, or too many sources had to be looked up to
-   *   tell which series are new
+   * @throws {SeriesLimitError} when all samples would be dropped, or too many sources had to be looked up to find out
+   *   which series are new
    */
   async admit(
     tenant: Tenant,

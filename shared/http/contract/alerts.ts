@@ -12,7 +12,7 @@ const MAX_REASON = 2_048;
 const MAX_REPORTS = 100;
 
 const page = {
-  // mkr sends an empty `nextId` when it asks for the first page.
+  // mkr sends an empty `nextId` when it requests the first page.
   nextId: z
     .string()
     .max(255)

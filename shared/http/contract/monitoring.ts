@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Route } from './route';
 
-/** Lists of Mackerel's API that are always empty here. Clients fail if the routes of these lists do not exist. */
+/** Lists in Mackerel's API that are always empty here. Clients fail if the routes of these lists do not exist. */
 export const EMPTY_LISTS = [
   { path: '/api/v0/users', field: 'users' },
   { path: '/api/v0/invitations', field: 'invitations' },

@@ -8,7 +8,7 @@ import type { Route } from './route';
 const MAX_TIME_MS = 8.64e15;
 
 /**
- * A time parameter, as Unix time in ms. Written as seconds with an optional fraction, or as RFC 3339. An empty
+ * A time parameter, as Unix time in ms. Clients write it as seconds with an optional fraction, or as RFC 3339. An empty
  * parameter counts as absent.
  */
 const time = z
@@ -29,8 +29,8 @@ const time = z
   .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
 
 /**
- * A duration parameter, as ms. Written as seconds with an optional fraction, or as text such as `1h30m`. An empty
- * parameter counts as absent.
+ * A duration parameter, in ms. Clients write it as seconds with an optional fraction, or as text such as `1h30m`. An
+ * empty parameter counts as absent.
  */
 const duration = z
   .string()

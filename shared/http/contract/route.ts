@@ -29,13 +29,13 @@ export interface Route {
    * @default Mackerel's
    */
   readonly errors?: 'prometheus' | 'alertmanager';
-  /** True if pages of other origins may read the responses (CORS). Such requests still need an API key. */
+  /** True if pages of other origins may read the responses (CORS). These requests still need an API key. */
   readonly crossOrigin?: true;
-  /** True if a 200 has plain text instead of JSON. */
+  /** True if a 200 response is plain text instead of JSON. */
   readonly isText?: true;
-  /** Content type of a 200 that is neither JSON nor plain text. */
+  /** Content type of a 200 response that is neither JSON nor plain text. */
   readonly responseType?: string;
-  /** Schema of the JSON body of a 200; absent when the response is not JSON. */
+  /** Schema of the JSON body of a 200 response; absent when the response is not JSON. */
   readonly response?: z.ZodType;
   /**
    * Status of a successful response.
@@ -43,7 +43,7 @@ export interface Route {
    * @default 200
    */
   readonly status?: 202 | 204 | 302;
-  /** Schema of a 400 whose shape is not Mackerel's. */
+  /** Schema of a 400 response whose shape is not Mackerel's. */
   readonly refusal?: z.ZodType;
 }
 

@@ -7,7 +7,7 @@ import { booleanParameter } from './values';
 const ALERTMANAGER = '/alertmanager/api/v2';
 
 /**
- * Maximum number of matchers of a silence. Silencing a single alert takes a matcher for each of its labels, and an
+ * Maximum number of matchers in a silence. Silencing a single alert takes a matcher for each of its labels, and an
  * alert may have dozens of labels.
  */
 const MAX_MATCHERS = 100;

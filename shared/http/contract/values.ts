@@ -29,7 +29,9 @@ export function booleanParameter(absent: boolean) {
 /** Maximum accepted duration, in ms. It is longer than any useful step. */
 const MAX_DURATION_MS = 366 * DAY_MS;
 
-/** A duration in a query string, as ms: `300` (seconds) or `5m`. Whole seconds, 1 s to 366 days. */
+/**
+ * A duration in a query string, parsed to ms: `300` (seconds) or `5m`. It must be whole seconds, from 1 s to 366 days.
+ */
 export const durationParameter = z
   .string()
   .transform((value, context) => {

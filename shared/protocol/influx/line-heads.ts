@@ -9,7 +9,7 @@ import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescap
  * bounded because look-ups compare the keys one by one, and adding a field copies all keys.
  */
 const MAX_FIELDS = 256;
-/** Approximate memory of a head, in bytes. It excludes the head's fields and the bytes of their keys. */
+/** Approximate memory of a head, in bytes, without the head's fields and the bytes of their keys. */
 const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
@@ -30,12 +30,11 @@ interface Fields {
   readonly isShared: boolean;
 }
 
-/** A key of a line that its head does not have yet. */
+/** A key in a line that the line's head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
   /**
-   * Index, in the head, of the last key before this one in the line that the head already has; -1 if there is
-   * none.
+   * Index, in the head, of the nearest key before this one in the line that the head already has; -1 if there is none.
    */
   readonly after: number;
 }
@@ -89,7 +88,7 @@ export class LineHead implements ExpectedKeys {
     this.series = index === series.length ? undefined : series.slice();
   }
 
-  /** Approximate memory of the parts that the head does not share with others, in bytes. */
+  /** Approximate memory of the parts that the head does not share with other heads, in bytes. */
   get bytes(): number {
     const { fields, series } = this;
     return (
@@ -137,8 +136,8 @@ export class LineHeads implements HeadLookup<LineHead> {
   private readonly heads: LineHead[] = [];
   private readonly named: NamedSeries;
   /**
-   * Fields of heads' first lines, by a hash of measurement and keys. A Telegraf plugin sends the same fields
-   * on every host.
+   * Fields of heads' first lines, by a hash of measurement and keys. A Telegraf plugin sends the same fields from every
+   * host.
    */
   private readonly firstFields = new Map<number, Fields>();
 

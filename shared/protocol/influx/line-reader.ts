@@ -58,7 +58,7 @@ const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-/** Every integer of at most this number of decimal digits is exact as a float64. */
+/** Every integer with at most this many decimal digits is exact as a float64. */
 const EXACT_DIGITS = 15;
 const MAX_TIMESTAMP_DIGITS = 19;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -73,8 +73,8 @@ class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
 /**
- * Maximum number of expected keys with which the parser compares a field's key. If none of them fits, it searches for
- * the end of the key.
+ * Maximum number of expected keys with which the parser compares a field's key. If none of them matches, it searches
+ * for the end of the key.
  */
 const MAX_COMPARED = 16;
 
@@ -108,7 +108,7 @@ export interface HeadLookup<Expected extends ExpectedKeys> {
  */
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /**
-   * Line number from 1. If a string in the line contains line ends, this is the number at which the line
+   * Line number, starting at 1. If a string in the line contains line ends, this is the number at which the line
    * begins.
    */
   line = 0;

@@ -11,7 +11,7 @@ const MAX_PROBLEMS = 20;
 
 /** A rejected line, with the reason. */
 export interface LineProblem {
-  /** Line number from 1. */
+  /** Line number, starting at 1. */
   readonly line: number;
   readonly reason: string;
 }
@@ -22,7 +22,7 @@ export interface DroppedLines extends OutOfTime {
   /** The first {@link MAX_PROBLEMS} invalid lines. */
   readonly problems: readonly LineProblem[];
   readonly badLines: number;
-  /** Advice about the first timestamp that seems to be in another unit than `precision`; undefined if there is none. */
+  /** Advice about the first timestamp that seems to be in a unit other than `precision`; undefined if there is none. */
   readonly hint: string | undefined;
 }
 
@@ -111,7 +111,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
 };
 
 /**
- * Returns a hint if the timestamp of a line seems to be in another unit than `precision`.
+ * Returns a hint if the timestamp of a line seems to be in a unit other than `precision`.
  *
  * @param timestampMs the timestamp, converted to ms with `precision`
  */

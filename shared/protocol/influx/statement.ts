@@ -1,4 +1,4 @@
-/** The response to InfluxQL, as InfluxDB 1 gives it. */
+/** The response to an InfluxQL statement, in the form that InfluxDB 1 gives it. */
 export interface StatementResponse {
   readonly status: 200 | 400;
   readonly body:

@@ -91,8 +91,8 @@ const EXPECTED: Partial<Record<DropReason, string>> = {
 };
 
 /**
- * Builds a hint about dropped samples: the expected form, the accepted times, and whether times seem to be in another
- * unit. Returns undefined if there is nothing to say.
+ * Builds a hint about dropped samples: the expected form, the accepted times, and whether times seem to be in a
+ * different unit. Returns undefined if there is nothing to say.
  */
 export function dropHint(
   elements: readonly unknown[] | null,

@@ -2,9 +2,9 @@ import type { Labels } from '../../model/labels';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
- * A reader of the metrics of an OTLP request, independent of the request's encoding. It passes one data point
- * after another to the sink. It builds no objects for points and metrics, because these would take most of
- * the time spent on known series.
+ * A reader for the metrics in an OTLP request, independent of the request's encoding. It passes the data points to the
+ * sink one at a time. It builds no objects for points and metrics, because these would take most of the time spent on
+ * known series.
  *
  * @see
  *   https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
@@ -62,12 +62,12 @@ export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) =
 
 /** Maximum number of attributes of a point or a resource. */
 export const MAX_ATTRIBUTES = MAX_LABELS;
-/** Maximum nesting of attribute values. */
+/** Maximum nesting depth of attribute values. */
 export const MAX_DEPTH = 16;
 /** Maximum number of buckets of a histogram, or of quantiles of a summary. */
 export const MAX_BUCKETS = 1_024;
 /**
- * Maximum number of resources, metrics, points and quantiles of a protobuf request together. A typical point
+ * Maximum number of resources, metrics, points and quantiles in a protobuf request, all taken together. A typical point
  * with its attributes takes 200 bytes of the 4 MB that a body may have. (`jsonOf` in http/http.ts bounds JSON
  * requests.)
  */

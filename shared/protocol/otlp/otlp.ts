@@ -26,8 +26,8 @@ export interface DroppedPoints {
   /** Number of data points without a sample in the parsed rows. */
   readonly rejected: number;
   /**
-   * Rows that name a series of each further data point that is not stored whole. `countPoints` counts these points
-   * together with those that the tenant's limit of series cuts, so that each counts once.
+   * Rows that name one series of each further data point that was not stored completely. `countPoints` counts these
+   * points together with the points that the tenant's limit `series` cut, so that each point counts once.
    */
   readonly cut: readonly RowSeries[];
   /** Number of samples that were not stored. */
@@ -83,7 +83,7 @@ interface Target {
   readonly id: number;
   /** Labels that each series of the resource has. */
   readonly labels: Pairs;
-  /** Further labels of `target_info`; undefined if the resource has no series `target_info`. */
+  /** Additional labels of `target_info`; undefined if the resource has no series `target_info`. */
   readonly info?: Pairs;
   readonly decode: DecodeAttributes;
 }
@@ -100,10 +100,10 @@ interface KnownMetric {
   /** Name in Prometheus; empty when the sender's name has no letter or digit. */
   readonly family: string;
   readonly scope: Scope;
-  /** The scopes of the further series of a histogram or summary, by bucket bound or quantile. */
+  /** The scopes of the additional series of a histogram or summary, by bucket bound or quantile. */
   readonly members: Map<Member, Scope>;
   readonly metadata: OtlpMetadata;
-  /** The metric that followed this one the last time. It is tried first for the next metric of a request. */
+  /** The metric that followed this one last time. It is tried first for the next metric of a request. */
   successor: KnownMetric | undefined;
 }
 
@@ -271,7 +271,7 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
 }
 
 /**
- * Sort order of the previous series' labels. The next series mostly has labels of the same names, so the order often
+ * Sort order of the previous series' labels. The next series usually has labels with the same names, so the order often
  * fits it too.
  */
 let orderBefore: readonly number[] = [];
@@ -323,7 +323,7 @@ class Translation implements MetricsSink {
   private readonly newestMs: number;
   private rejected = 0;
   private readonly cut: RowSeries[] = [];
-  /** A series of the current point that has a row; undefined while it has none. */
+  /** A series of the current point that has been added to a row; undefined until there is one. */
   private kept: number | undefined;
   private droppedSamples = 0;
   private exemplarCount = 0;

@@ -282,8 +282,8 @@ class MetricsReader {
 }
 
 /**
- * The bytes of some fields of a message, with their tags. In a body, these fields normally follow each other. If they
- * are scattered, they are joined by copying.
+ * The bytes of some fields of a message, with their tags. In a body, these fields are normally adjacent. If they are
+ * scattered, they are joined by copying.
  */
 class FieldRange implements Encoded {
   bytes: Buffer;

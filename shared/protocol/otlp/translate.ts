@@ -2,7 +2,7 @@ import { METRIC_NAME } from '../../model/labels';
 import type { Attribute, AttributeValue } from './metrics';
 
 /**
- * Converts OpenTelemetry's names to Prometheus', by the default translation.
+ * Converts OpenTelemetry names to Prometheus names, by the default translation.
  *
  * @see
  *   https://github.com/open-telemetry/opentelemetry-specification/blob/main/specification/compatibility/prometheus_and_openmetrics.md
@@ -56,7 +56,7 @@ export interface NamedMetric {
   readonly isMonotonic?: boolean;
 }
 
-/** Returns the metric's name in Prometheus; empty when the name has no letter or digit. */
+/** Returns the metric's name in Prometheus; empty when the sender's name has no letter or digit. */
 export function metricName({ name, unit, kind, isMonotonic = false }: NamedMetric): string {
   let tokens = tokensOf(name);
   for (const token of unitTokens(unit)) if (!tokens.includes(token)) tokens.push(token);
@@ -87,7 +87,7 @@ function lookUp(table: Readonly<Record<string, string>>, unit: string): string {
   return Object.hasOwn(table, unit) ? table[unit]! : unit;
 }
 
-/** Returns an attribute together with the label made of it. */
+/** Returns an attribute together with the label that is made from it. */
 export function attributeOf(name: string, value: AttributeValue): Attribute {
   const label = labelName(name);
   const text = attributeText(value);
@@ -96,7 +96,7 @@ export function attributeOf(name: string, value: AttributeValue): Attribute {
 }
 
 /**
- * Converts an attribute's name to a label's. Names that differ only in characters not allowed in labels
+ * Converts the name of an attribute to the name of a label. Names that differ only in characters not allowed in labels
  * become equal.
  */
 export function labelName(attribute: string): string {
@@ -112,7 +112,7 @@ export function integerValue(value: bigint): AttributeValue {
 }
 
 /**
- * Converts an attribute's value to the value of a label. Returns an empty text if the label is to be omitted.
+ * Converts an attribute's value to the value of a label. Returns an empty string if the label is to be omitted.
  * OpenTelemetry writes a float64 as JavaScript does (`AsString` of its package pcommon).
  */
 export function attributeText(value: AttributeValue): string {

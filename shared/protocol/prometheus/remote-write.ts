@@ -38,7 +38,7 @@ export interface DroppedWrite extends OutOfTime {
 const MAX_REASONS = 5;
 /** Maximum total size of the labels of unknown series that are decoded for one request, in bytes. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
-/** Size that an invalid series counts towards {@link MAX_DECODED_BYTES}, in bytes. */
+/** Number of bytes that an invalid series adds to the total for {@link MAX_DECODED_BYTES}. */
 const INVALID_BYTES = 16_384;
 
 /**
@@ -116,8 +116,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
 };
 
 /**
- * The answer of the recognizer: the number of a series; undefined when the series is invalid; `'beyond'` when
- * the request has too many unknown series.
+ * The result of the recognizer: the number of a series; undefined when the series is invalid; `'beyond'` when the
+ * request has too many unknown series.
  */
 type Recognized = number | 'beyond' | undefined;
 

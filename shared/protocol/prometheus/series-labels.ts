@@ -14,7 +14,7 @@ import type { WriteRequest } from './write-request';
 type Pairs = Labels[number][];
 
 /**
- * Maximum number of bytes of a help text or unit to read. The registry stores 1,000 characters
+ * Maximum number of bytes to read of a help text or unit. The registry stores 1,000 characters
  * (registry/metric-metadata.ts) of up to four bytes each.
  */
 const MAX_TEXT_BYTES = 4_000;

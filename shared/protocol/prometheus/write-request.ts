@@ -3,7 +3,10 @@ import { RequestTooLargeError } from '../protocol';
 import { BYTES, VARINT, WireReader } from '../wire';
 import { type TimeSeries, writeSeries } from './time-series';
 
-/** Version of remote write. The two versions have different messages. The content type tells the version of a body. */
+/**
+ * Version of remote write. The two versions have different messages. The content type of a body says which version it
+ * is.
+ */
 export type RemoteWriteVersion = 1 | 2;
 
 /**
@@ -79,9 +82,7 @@ export type MetricType = (typeof METRIC_TYPES)[number];
 export const MAX_WRITE_REQUEST_SERIES = 65_536;
 export const MAX_WRITE_REQUEST_SAMPLES = 131_072;
 const MAX_SYMBOLS = 524_288;
-/**
- * Maximum number of metadata entries that are read. Further entries are ignored, because senders resend their metadata.
- */
+/** Maximum number of metadata entries that are read. Any others are ignored, because senders resend their metadata. */
 const MAX_METADATA = 20_000;
 
 /** A request's columns while it is decoded. The arrays grow by doubling. */

@@ -52,7 +52,8 @@ export function encodeXorChunk(
       const significant = 64 - leading - trailing;
       bits.write(0b11, 2);
       bits.write(leading, 5);
-      // The number 64 does not fit into six bits, so it is written as 0. A number of 0 never occurs.
+      // The number 64 does not fit into six bits, so it is written as 0. (There is always at least one significant
+      // bit.)
       bits.write(significant & 63, 6);
     }
     writeMiddle(bits, xorHigh, xorLow, leading, trailing);
