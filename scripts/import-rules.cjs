@@ -1,4 +1,4 @@
-// The rules of imports, which `npm run imports` checks. Functions and infra import shared (shared/DESIGN.md, "Rooms").
+// The import rules that `npm run imports` checks. Functions and infra may import shared (shared/DESIGN.md, "Rooms").
 
 /** The rooms of shared/, and the rooms that each may import. */
 const ROOMS = {
@@ -71,8 +71,8 @@ const ROOMS = {
 };
 
 /**
- * The folders of shared/alerting/, and the folders that each may import. Files outside them may import all
- * folders.
+ * The folders of shared/alerting/, and the folders that each of them may import. Files directly in shared/alerting/ may
+ * import all of them.
  */
 const ALERTING = {
   rules: [],

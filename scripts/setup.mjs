@@ -1,7 +1,6 @@
-// Makes a fresh checkout runnable. Installs Node modules if they are missing or stale, and a Python
-// environment with the local stack's servers. For tests, also installs Chromium (--browser), DuckDB and
-// pyarrow (--readers), and the servers of test:aws (--other-servers). Plain JavaScript, because it runs
-// before any dependency exists.
+// Makes a fresh checkout runnable. Installs Node modules if they are missing or stale, and a Python environment with
+// the local stack's servers. For tests, it can also install Chromium (--browser), DuckDB and pyarrow (--readers), and
+// the servers of test:aws (--other-servers). This is plain JavaScript, because it runs before any dependency exists.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,13 +28,13 @@ const VERSITYGW = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 const KINESALITE = 'kinesalite@3.3.3';
 /** Lambda's own runtime for Node; its installation compiles a native addon. */
 const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
-/** Oldest major version of Redis. Older ones lack commands and script behaviour of ElastiCache. */
+/** Oldest supported major version of Redis. Older ones lack commands and script behaviour of ElastiCache. */
 const MIN_SERVER_MAJOR = 7;
 
 const PROGRESS_MS = 5_000;
 /**
- * Options that make npm print a line for each package, and fail after one minute instead of eight if the registry
- * is unreachable.
+ * Options that make npm print a line for each package, and give up after one minute instead of eight if the registry is
+ * unreachable.
  */
 const NPM_NETWORK_OPTIONS = [
   '--loglevel=http',
@@ -140,7 +139,7 @@ async function nodeModules() {
   writeFileSync(stamp, lock);
 }
 
-/** Returns whether npm installs a package of the lock file on this machine; some are for other platforms. */
+/** Returns whether npm installs a package of the lock file on this machine; some packages are for other platforms. */
 function isForThisMachine({ os, cpu }) {
   const has = (names, own) => names === undefined || names.includes(own);
   return has(os, process.platform) && has(cpu, process.arch);
@@ -250,7 +249,7 @@ function browser() {
   writeFileSync(binary, unpack('chromium.br'), { mode: 0o755 });
   run('unpacking libraries', 'tar', ['-x', '-C', folder], { input: unpack('al2023.tar.br') });
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // Use the machine's own libraries if none is missing.
+  // Use the machine's own libraries if none are missing.
   const lacksLibraries = spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout?.includes('not found');
   const libraries = lacksLibraries ? `LD_LIBRARY_PATH='${join(folder, 'lib')}' ` : '';
   writeFileSync(join(folder, 'chromium'), `#!/bin/sh\n${libraries}exec '${binary}' "$@"\n`, { mode: 0o755 });

@@ -15,7 +15,7 @@ interface SimulateCommandOptions extends Omit<SimulationOptions, 'report' | 'onT
   readonly sample?: number;
   readonly batch: number;
   readonly reads: number;
-  /** Number of seeds to run, one after the other. */
+  /** Number of seeds to run, one at a time. */
   readonly seeds: number;
   readonly shrink: boolean;
   readonly trace?: string;
@@ -102,7 +102,7 @@ async function bill({
   return growing !== undefined && growing.length > 0 ? 1 : 0;
 }
 
-/** Reads a load such as 1000000x60s. */
+/** Parses a load such as 1000000x60s. */
 function parseLoad(text: string): BillOptions['load'] {
   const [, series, interval = ''] = /^(\d+)x(\w+)$/.exec(text) ?? [];
   const intervalMs = parseDuration(interval);
@@ -118,7 +118,7 @@ function parseSample(text: string): number {
   return sample;
 }
 
-/** @throws {Problem} if an option is given that is not allowed with --load, or not without it */
+/** @throws {Problem} if an option does not fit: one that --load does not allow, or one that needs --load */
 function requireFits(options: readonly Option[], isGiven: (name: string) => boolean, isBill: boolean): void {
   const others = isBill ? NOT_OF_BILL : OF_BILL;
   const wrong = options.find(

@@ -1,6 +1,5 @@
-// `npm start`: handles options that need no installation, such as `--help`; otherwise sets up the checkout
-// and starts the stack. Plain JavaScript, because it runs before any dependency exists and on Node 20 or
-// later.
+// `npm start`: handles options that need no installation, such as `--help`. Otherwise sets up the checkout and starts
+// the stack. This is plain JavaScript, because it runs before any dependency exists, on Node 20 or later.
 import { spawn, spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +22,7 @@ function start() {
     process.exitCode = setup.status ?? 1;
     return;
   }
-  // The folder has Node 24, even if an older Node started this.
+  // The folder contains Node 24, even if an older Node started this script.
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
   const stack = spawn(join(bin, 'tsx'), [join(scripts, 'start.ts'), ...args], { stdio: 'inherit', env });
   // A terminal sends its interrupt to the stack, too. The stack handles repeated signals once.

@@ -17,7 +17,7 @@ async function start(options: StartOptions): Promise<void> {
   checkNames(options.set);
   const report = (line: string) => console.error(line);
   const began = Date.now();
-  // Listen for signals from the start, so that an interrupted start stops what it has started.
+  // Listen for signals right away, so that an interrupted start stops what it has already started.
   const stopSignal = new Promise<void>((resolveSignal) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolveSignal());
   });
@@ -60,7 +60,7 @@ async function start(options: StartOptions): Promise<void> {
   await stack.stop();
 }
 
-/** @throws {Problem} when a setting does not exist */
+/** @throws {Problem} if a setting does not exist */
 function checkNames(settings: Readonly<Record<string, string>>): void {
   const known = Object.keys(settingsSchema.shape);
   for (const name of Object.keys(settings)) {

@@ -15,16 +15,16 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = 
 const dependencies = archiveDependencies();
 
 /**
- * Thresholds for the remaining time of the invocation, ms. With less than MARGIN_MS left, the archiver begins no
- * further day. With less than STOP_MS left, it stops within a day: it completes the parts in progress, and saves its
- * attempt for the next invocation.
+ * Thresholds for the time that an invocation has left, in ms. With less than MARGIN_MS left, the archiver starts no
+ * further day. With less than STOP_MS left, it stops in the middle of a day: it completes the parts in progress, and
+ * saves its attempt for the next invocation.
  */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
   /**
-   * A UTC day is archived if it ends at this time or earlier, as Unix time in ms. The default is
-   * `archiveAfter` before now.
+   * Only UTC days that end at this time or earlier are archived, as Unix time in ms. The default is `archiveAfter`
+   * before now.
    */
   before: z.number().int().optional(),
   /** Whether to purge too. A purge removes warm items whose samples have been read back from the archive. */

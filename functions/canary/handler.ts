@@ -13,7 +13,8 @@ const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;
 /**
- * Timestamp of the newest sample that the canary has read back from memory, ms; undefined before the first such read.
+ * Timestamp of the newest sample that the canary has read back from memory, in ms; undefined before the first such
+ * read.
  */
 let newestMs: number | undefined;
 

@@ -12,15 +12,15 @@ import { deletionEvent } from './deletion-event';
 
 const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 
-/** Maximum number of distinct deletions of a source, since every read of the source applies all of them. */
+/** Maximum number of distinct deletions that a source may have, since every read of the source applies all of them. */
 const MAX_DELETIONS = 1_000;
 /** Maximum number of names in a result. */
 const MAX_NAMES = 1_000;
-/** Time between two checks of whether the deletion is in the catalogue, ms. */
+/** Interval at which the deleter checks whether the deletion is in the catalogue, in ms. */
 const POLL_MS = 100;
-/** Maximum time to wait for the ingester to put the deletion into the catalogue, ms. */
+/** Maximum time to wait for the ingester to put the deletion into the catalogue, in ms. */
 const MAX_WAIT_MS = 60_000;
-/** Remaining time of the invocation that is reserved for returning the result, ms. */
+/** Time reserved at the end of an invocation for returning the result, in ms. */
 const MARGIN_MS = 5_000;
 
 export interface DeletionResult {

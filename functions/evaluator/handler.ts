@@ -9,7 +9,7 @@ import { log } from '../../shared/platform/log';
 
 const dependencies = evaluatorDependencies();
 
-/** Age of an unsent notification at which the alarm fires, ms. */
+/** Age of an unsent notification at which the alarm fires, in ms. */
 const MAX_OUTBOX_MS = 15 * 60_000;
 
 const eventSchema = z.object({

@@ -13,7 +13,7 @@ import { log } from '../../shared/platform/log';
 const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
 
-/** Time reserved at the end of an invocation to complete the batches in progress, ms. */
+/** Time reserved at the end of an invocation to complete the batches in progress, in ms. */
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({
@@ -28,7 +28,7 @@ const eventSchema = z.object({
   /** With `drain`: moves only the partitions of this host; by default all partitions. */
   host: z.object({ tenant: z.string(), id: z.string() }).optional(),
   /**
-   * With `drain`: moves only group-windows whose first write was at this time or earlier, ms by the Redis server's
+   * With `drain`: moves only group-windows whose first write was at this time or earlier, in ms on the Redis server's
    * clock. The default is now.
    */
   before: z.number().int().optional(),
@@ -47,7 +47,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: requestedBefore } = parseEvent(eventSchema, event ?? {});
   const before = requestedBefore ?? (await hot.nodes.now());
   const fullness = await hot.nodes.fullness();
-  // While a command moves hash slots, flush everything immediately, so that there is little to move.
+  // While a command moves hash slots, flush everything immediately, so that there is little left to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
   const task = {

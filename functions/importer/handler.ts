@@ -25,7 +25,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
     accepts,
     { version: 1 },
   );
-  // Record the import before putting samples. If memory loses samples, reads learn from this record that samples of any
+  // Note the import before putting samples. If memory then loses samples, reads learn from the note that samples of any
   // age may be missing (DESIGN.md, rule 13).
   await imports.note(tenant.id, nowMs);
   await writer.put(tenant, sources);

@@ -23,12 +23,12 @@ import { withMetrics } from '../../shared/platform/function-metrics';
 const dependencies = operatorDependencies();
 const eventSchema = operatorEventSchema(dependencies.stage.partitions);
 
-/** Remaining time of the invocation that is reserved for completing a step in progress, ms. */
+/** Time reserved at the end of an invocation for completing a step in progress, in ms. */
 const MARGIN_MS = 60_000;
 
 /**
- * Runs commands of operators. An hourly schedule invokes the command `sweep`, which erases deleted tenants and
- * counts series. No API key permits an invocation.
+ * Runs operators' commands. An hourly schedule invokes the command `sweep`, which erases deleted tenants and counts
+ * series. No API key gives access to this function.
  */
 export const handler = withMetrics('operator', handle);
 

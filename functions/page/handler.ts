@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import { withoutBody } from '../../shared/http/http';
 import { serveFile } from './serve';
 
-/** The folder is deployed with the bundle; infra/browser-bundle.ts fills it. */
+/** Folder of the page's files, deployed with the bundle. infra/browser-bundle.ts fills it. */
 const FOLDER = join(__dirname, 'assets');
 
 const files = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));

@@ -39,8 +39,8 @@ const HEADERS = {
 
 /**
  * Returns a page or one of its files. Names of scripts and styles contain a hash of the content, so browsers may cache
- * them forever. A page names the current files, so browsers revalidate it at each request. The response is 304 while the
- * page is unchanged.
+ * them forever. A page names the current files, so browsers revalidate it on each request. The response is 304 while
+ * the page is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,

@@ -19,7 +19,7 @@ const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependenci
 const known = new RegisteredSources(dependencies.hosts, dependencies.services);
 
 /**
- * Minimum time between two log lines with metrics, ms. A log line for each request would cost more than running the
+ * Minimum time between two log lines with metrics, in ms. A log line for each request would cost more than running the
  * request.
  */
 const METRICS_MS = 10_000;

@@ -18,10 +18,10 @@ function precisionOf(body: Buffer): Precision {
 
 /**
  * Takes a request in line protocol. Like InfluxDB, it writes the valid lines even if other lines are invalid, and then
- * reports the invalid lines.
+ * reports the invalid ones.
  *
  * @param precision unit of the timestamps
- * @param error makes the body of a response to invalid lines
+ * @param error builds the body of the response to invalid lines
  */
 export async function takeLines(
   event: APIGatewayProxyEventV2,

@@ -10,7 +10,7 @@ import type { Services } from '../../shared/registry/services';
 /** Maximum number of registry look-ups that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a host or service that was found is cached, ms. An agent posts once a minute. If there are ten
+ * How long a host or service that was found is cached, in ms. An agent posts once a minute. If there are ten
  * instances of post, each of them sees the agent about every ten minutes. If the cache kept entries for only
  * ten minutes, nearly every post would look up its host.
  */

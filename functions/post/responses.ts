@@ -6,8 +6,8 @@ import type { DropReason } from '../../shared/protocol/mackerel/json';
 import { timeBoundText } from '../../shared/protocol/protocol';
 
 /**
- * Counts the samples of a post to Mackerel's API. Answers 200, with the numbers of dropped samples by reason, if any
- * were dropped.
+ * Counts the samples of a post to Mackerel's API. Answers 200. If samples were dropped, the response says how many, by
+ * reason.
  *
  * @param samples number of valid samples in the request
  * @param beyond number of these samples that were dropped because of the tenant's series limit
@@ -30,7 +30,7 @@ export function respondToSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** Makes the body of the response to invalid lines, in the format of InfluxDB 1, 2 or 3. */
+/** Builds the body of the response to invalid lines, in the format of InfluxDB 1, 2 or 3. */
 export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
 /**

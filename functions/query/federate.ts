@@ -7,7 +7,7 @@ import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
-/** Maximum age of a series' newest sample, ms, the same as for an instant query. */
+/** Maximum age of a series' newest sample, in ms; the same as for an instant query. */
 const LOOKBACK_MS = 300_000;
 
 /**

@@ -55,10 +55,10 @@ const evaluate = ({ evaluate: request }: EvaluationEvent) =>
 export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
   // The counter can be reset here, because an instance handles one event at a time.
   governor.waitedMs = 0;
-  // Begin to read the gaps now, so that the table answers while the request is authenticated.
+  // Start reading the gaps now, so that DynamoDB answers while the request is being authenticated.
   dependencies.gaps.prepare();
   try {
-    // The evaluator invokes this function directly. Its response is not a reply of the API.
+    // The evaluator invokes this function directly, so the response to an evaluation is not an API reply.
     return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : handle(event));
   } finally {
     if (governor.waitedMs > 0) count('query', { ReadWaitMs: governor.waitedMs });

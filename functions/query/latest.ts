@@ -5,7 +5,7 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { readLatest } from '../../shared/query/latest';
 import { dependencies, hosts } from './stores';
 
-/** Maximum number of combinations of host and name in one request. mkr requests at most 100 hosts at a time. */
+/** Maximum number of pairs of host and metric name in one request. mkr requests at most 100 hosts at a time. */
 const MAX_PAIRS = 10_000;
 /** Number of hosts that are read at the same time. */
 const PARALLEL = 8;

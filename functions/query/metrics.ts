@@ -53,8 +53,8 @@ async function registeredMetric({ tenant, labels, text, mustExist }: RegisteredS
  * Reads one series.
  *
  * @param labels all labels of the series except its name
- * @param absent first sentence of the message when the series does not exist
- * @param mustExist rejects if the source does not exist; it is awaited before samples are read
+ * @param absent first sentence of the message if the series does not exist
+ * @param mustExist rejects if the source does not exist; awaited before samples are read
  */
 async function readMetric(
   tenant: Tenant,

@@ -8,9 +8,9 @@ import { dependencies, retentionMs } from './stores';
 import { browse } from './tenant-samples';
 
 /**
- * The Prometheus release whose query language and API this server implements. Grafana decides by it which features it
- * may use. The response has no field `features`: with that field, Grafana would take this server for Mimir and use all
- * of Mimir's API. Without it, Grafana lists rules but does not edit them.
+ * The Prometheus release whose query language and API this server implements. Grafana uses it to decide which features
+ * are available. The response has no field `features`: with that field, Grafana would take this server for Mimir and
+ * use all of Mimir's API. Without it, Grafana lists rules but does not edit them.
  */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 

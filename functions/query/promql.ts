@@ -123,7 +123,7 @@ function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
 
 type Browsing = z.output<typeof browsingQuery>;
 
-/** Answers from the index of series. The view has the series that may have samples between `start` and `end`. */
+/** Answers from the index of series. The view contains the series that may have samples between `start` and `end`. */
 function browseView(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,

@@ -34,8 +34,7 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
 }
 
 /**
- * Reads series of one source, slice by slice. The slices divide the range so that each fits into the
- * function's memory.
+ * Reads series of one source, slice by slice. The range is cut into slices that each fit into the function's memory.
  *
  * @param show converts a slice to the response's form. It receives the samples of each series, or points that replace
  *   them
@@ -61,7 +60,7 @@ export function readShown<Shown>(
 }
 
 interface ShownAs {
-  /** Length of the steps, ms; undefined if samples are read as stored. */
+  /** Length of the steps, in ms; undefined if samples are read as stored. */
   readonly stepMs: number | undefined;
   readonly aggregate?: Aggregate | undefined;
   readonly partial?: 'true' | 'false' | undefined;

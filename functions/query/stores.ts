@@ -32,7 +32,7 @@ export interface RegisteredSource {
   readonly labels: Labels;
   /** Text for messages, such as `host "3Xyz"`. */
   readonly text: string;
-  /** @throws {HttpError} 404 when the registry lacks the host or service */
+  /** @throws {HttpError} 404 if the host or service is not in the registry */
   readonly mustExist: () => Promise<void>;
 }
 

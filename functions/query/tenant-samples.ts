@@ -30,7 +30,7 @@ export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).
 }
 
 /**
- * Gives one query access to a tenant's samples. All selections of the query use one budget.
+ * Gives one query access to a tenant's samples. All selections of the query share one budget.
  *
  * @param advice appended to the error of a query that selects too many samples
  */

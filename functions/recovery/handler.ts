@@ -13,7 +13,8 @@ import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 const dependencies = recoveryDependencies();
 
 /**
- * Minimum remaining time of the invocation for redriving another object, ms. It is longer than the replayer's time-out.
+ * Another object is redriven only if the invocation has at least this much time left, in ms. It is longer than the
+ * replayer's time-out.
  */
 const MARGIN_MS = 130_000;
 /** Maximum number of objects that the status names. */
@@ -34,7 +35,7 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
       const status = await recoveryStatus(dependencies);
       if (!status.loss?.isOpen) return status;
       const keys = await lostObjects(dependencies);
-      // All keys may be longer than a response of Lambda.
+      // The full list of keys may be too long for a Lambda response.
       return { ...status, lostObjects: { count: keys.length, first: keys.slice(0, LISTED_OBJECTS) } };
     }
     case 'stop':

@@ -15,8 +15,7 @@ export const dashboardHandlers: RouteHandlers = {
   'GET /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
     replyVersion(requireFound('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
 
-  // If the request has the header `If-Match`, replaces the dashboard only if it is still the version that the client
-  // has read.
+  // With the header `If-Match`, replaces the dashboard only if it is still the version that the client has read.
   'PUT /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId }, body, event }) => {
     const expectedAt = expectedVersion(event.headers['if-match']);
     const replaced = await withConflictErrors(dashboards.replace(tenant.id, dashboardId, body, expectedAt));

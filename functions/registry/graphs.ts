@@ -20,7 +20,7 @@ export const graphHandlers: RouteHandlers = {
   'GET /api/v1/graph-definitions': async ({ tenant }) =>
     reply(200, { graphDefinitions: await graphDefinitions.list(tenant.id) }),
 
-  // Mackerel answers an unknown name with 400 here, and not with 404.
+  // For an unknown name, Mackerel answers 400 here instead of 404.
   'DELETE /api/v0/graph-defs': async ({ tenant, body: { name } }) => {
     if ((await graphDefinitions.remove(tenant.id, name)) === undefined)
       throw new HttpError(400, `name: there is no graph ${JSON.stringify(name.slice(0, 100))}`);

@@ -51,7 +51,7 @@ export const hostHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // Check all ids before changing any host. If one id is wrong, no host changes.
+  // Check all ids before changing any host, so that a wrong id leaves every host unchanged.
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
     await mapLimited(ids, PARALLEL, async (id) => requireActive(await requireHost(tenant, id)));
     await mapLimited(ids, PARALLEL, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));

@@ -67,8 +67,8 @@ export const monitorHandlers: RouteHandlers = {
 /**
  * Puts a monitor into the index of tasks that the evaluator evaluates.
  *
- * @param rules number of rules of the task: 1, or 0 if the monitor was removed. The evaluator then closes its
- *   alerts.
+ * @param rules number of rules in the task: 1, or 0 if the monitor was removed; the evaluator then closes the monitor's
+ *   alerts
  */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = monitorIntervalOf(monitor);

@@ -29,8 +29,7 @@ export const notificationHandlers: RouteHandlers = {
     if (addToDefaultNotificationGroup)
       await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
         ...group,
-        // A set, since a retry may add the same id again: the response of the table to the first attempt may have been
-        // lost.
+        // Use a set: if the table's response to the first attempt was lost, a retry adds the same id again.
         childChannelIds: [...new Set([...(group.childChannelIds ?? []), channel.id])],
       }));
     return reply(200, channelView(channel));
@@ -119,8 +118,8 @@ export const notificationHandlers: RouteHandlers = {
 };
 
 /**
- * Returns a channel for clients. If the stage has no topic for mails, channels of type `email` are shown as
- * suspended since time 0.
+ * Returns a channel in the form that clients get. If the stage has no topic for mails, channels of type `email` are
+ * shown as suspended since time 0.
  */
 function channelView(channel: Channel) {
   const isUnsent = channel.type === 'email' && !sendsMail;

@@ -47,7 +47,7 @@ async function listUndelivered(tenant: Tenant) {
   });
 }
 
-/** @param key the batch's key in the outbox, which stands for the names that an unreadable batch does not give */
+/** @param key key of the batch in the outbox, shown as the group if the batch is unreadable */
 function viewOf(batch: StoredBatch, key: string) {
   if (isUnreadable(batch)) return { namespace: 'monitors', group: key, alerts: [] };
   return isEventBatch(batch) ? eventView(batch) : batchView(batch);

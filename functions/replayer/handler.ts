@@ -9,8 +9,8 @@ const dependencies = ingestDependencies(true);
 const reader = new ReplayConsumer(dependencies.table, Date.now);
 
 /**
- * Ingests records of the stream again, with the same versions, so that samples which are still in a store do not
- * change. A temporary event source mapping invokes it for a replay; the recovery function invokes it for a redrive.
+ * Ingests records of the stream again, with the same versions, so that samples still in a store do not change. A
+ * temporary event source mapping invokes it for a replay; the recovery function invokes it for a redrive.
  */
 export const handler = withMetrics('replayer', replay);
 

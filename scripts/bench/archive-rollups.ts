@@ -8,12 +8,12 @@ import { makeAgentData } from './data/agent-data';
 import { groupsBySpan, withVersions, writeObject } from './data/archive-objects';
 import type { Frame } from './frame/frame';
 
-/** Number of days with samples. They are all in one month, so each length of grains has one rollup object. */
+/** Number of days with samples. They are all in one month, so hourly and daily grains have one rollup object each. */
 const DAYS = 26;
-/** Offset in time between the values of a host and the next one, in minutes. */
+/** Offset between the values of one host and those of the next, in minutes. */
 const PHASE_MINUTES = 97;
 
-/** Measures the bytes of rollups as a share of the bytes of the archive that they are made from. */
+/** Measures the bytes of rollups as a share of the bytes of the archived samples that they are made from. */
 export async function measureRollups(frame: Frame, hosts: number): Promise<object[]> {
   const data = makeAgentData(DAYS * 1440);
   const series = Array.from({ length: hosts }, (_, host) =>

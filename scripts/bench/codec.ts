@@ -1,7 +1,7 @@
 /**
- * Measured blocks have one version each, like those of a backfill: an arrival time, and the sequence number 0. A
- * sequence number of Kinesis would add 24 bytes to each chunk. Sizes of live data, which have a version for each post
- * and sequence numbers of 186 bits, are reported separately.
+ * Each measured block has a single version, like the blocks of a backfill: an arrival time, and the sequence number 0.
+ * One of Kinesis' sequence numbers would add 24 bytes to each chunk. Sizes of live data, which has a version for each
+ * post and sequence numbers of 186 bits, are reported separately.
  */
 
 import {
@@ -62,14 +62,14 @@ export const codec = bench({
   },
 });
 
-/** Builds one block if all series have the same timestamps; otherwise one for each series. */
+/** Builds one block if all series have the same timestamps; otherwise one block for each series. */
 function groupsOf(series: SeriesData[]): Block[] {
   const first = JSON.stringify(series[0]?.timestamps);
   const isGroup = series.every(({ timestamps }) => JSON.stringify(timestamps) === first);
   return isGroup ? [blockOf(series)] : series.map((one) => blockOf([one]));
 }
 
-/** Builds a block through frames, so that duplicates are resolved as in the system. */
+/** Builds a block through frames, so that duplicates are resolved as they are in the pipeline. */
 function blockOf(series: SeriesData[]): Block {
   const version: Version = { arrivalMs: 1_790_000_000_000, sequence: 0n };
   const frames = (series[0]?.timestamps ?? []).map((timestamp, row) => {

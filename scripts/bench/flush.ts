@@ -17,8 +17,7 @@ import type { Flushed, FlushTask } from './workers/flush';
 import type { Way } from './workers/ingest';
 
 /**
- * Time from the window of the first sample to now, in ms. Samples offered during the flush must not lie in
- * the future.
+ * Time from the window of the first sample to now, in ms. Samples posted during the flush must not be in the future.
  */
 const BEGIN_MS = 20 * HOUR_MS;
 
@@ -53,7 +52,7 @@ interface Flushing extends Filling {
   readonly cpuProf?: string | undefined;
 }
 
-/** Fills memory, then flushes it to DynamoDB with the flusher as deployed. */
+/** Fills memory, then flushes it to DynamoDB with the deployed flusher. */
 export function flushOurs(outer: Frame, options: Flushing) {
   return outer.part(async (frame) => {
     const { hosts, metrics, minutes, rate, cpuProf } = options;
@@ -65,8 +64,8 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const peakBytes = await peakMemory(stores.redis);
 
     const over = new AbortController();
-    // During the flush, post samples of later windows, as live data does. These windows begin after `before`,
-    // so the flusher leaves them in memory.
+    // During the flush, post samples of later windows, as live data would. These windows begin after `before`, so the
+    // flusher leaves them in memory.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
@@ -81,8 +80,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
     over.abort();
     const beside = await offered;
 
-    // If samples are missing, the flusher met a window that was still growing: it moves only a part of such a
-    // window.
+    // If samples are missing, the flusher met a window that was still growing, and moved only part of it.
     if (samples !== minutes * hosts * metrics)
       throw new Error(`${samples} of ${minutes * hosts * metrics} samples were moved`);
     const elapsedMs = flushed.endMs - flushed.startMs;
@@ -105,11 +103,11 @@ export function flushOurs(outer: Frame, options: Flushing) {
       writeUnitsPerMillionPoints: Math.round(perMillion(writeUnits)),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
       /**
-       * CPU seconds per million samples. The figure of the store also has the appends of samples that are posted during
+       * CPU seconds per million samples. The store's figure also includes appending the samples that are posted during
        * the flush.
        */
       cpu,
-      /** Bytes of memory used by the samples after each minute. */
+      /** Bytes of memory that the samples use after each minute. */
       bytesByMinute,
     };
   });

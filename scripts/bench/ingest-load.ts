@@ -38,7 +38,7 @@ export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0
   });
 }
 
-/** Makes a process generate a minute of its hosts. */
+/** Makes a process generate the requests of one minute for its hosts. */
 export function makeMinute(
   worker: Worker,
   minute: number,
@@ -54,8 +54,8 @@ export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
 }
 
 /**
- * Makes a process post all its hosts, minute by minute, at a given rate. If the rate is too high, each minute is
- * posted as soon as the previous minute is in memory.
+ * Makes a process post all its hosts, minute by minute, at a given rate. If the process cannot keep up with the rate,
+ * it posts each minute as soon as the previous one is in memory.
  *
  * @param rate samples per second
  * @param fromMs time of the first minute

@@ -10,7 +10,7 @@ import { lineOf } from './frame/report';
 import { type Load, makeMinute, postMinute, startIngest } from './ingest-load';
 import type { Round, Way } from './workers/ingest';
 
-/** Maximum share of samples with new series for which a minute still counts as having only known series. */
+/** A minute counts as having only known series if at most this share of its samples belong to new series. */
 const MAX_NEW = 1e-4;
 const WARM_UP_MINUTES = 3;
 const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
@@ -75,7 +75,7 @@ export const ingest = bench({
       shape,
       series: load.hosts * load.metrics,
       /**
-       * Cold: the rate of the first minute, in which all series are new. Warm: the rate of minutes without new series.
+       * Cold: the rate in the first minute, in which all series are new. Warm: the rate in minutes without new series.
        */
       coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
       warmPointsPerSecond: Math.round(warm.pointsPerSecond),
@@ -84,7 +84,7 @@ export const ingest = bench({
       ratioToSeed: paper === undefined ? 0 : warm.pointsPerSecond / paper.warm.pointsPerSecond,
       cpuSecondsPerMillion: warm.cpu,
       hotBytesPerPoint: ours.hotBytesPerPoint,
-      /** Rate of later minutes in which some series are new; 0 if there are none. */
+      /** Rate in later minutes in which some series are new; 0 if there are none. */
       growingPointsPerSecond: Math.round(ours.growing?.pointsPerSecond ?? 0),
       redisCallsPerMillion: warm.redisCallsPerMillion,
       putUnitsPerMillion: warm.putUnitsPerMillion,
@@ -95,7 +95,7 @@ export const ingest = bench({
   },
 });
 
-/** A minute of a load. */
+/** Figures of one minute of a load. */
 interface Phase {
   readonly pointsPerSecond: number;
   /** Share of the samples whose series are new. */
@@ -106,7 +106,7 @@ interface Phase {
   readonly redisCallsPerMillion: number;
   /** Units of 25 KB, at least one per record. */
   readonly putUnitsPerMillion: number;
-  /** Write units of the ingester and of post's counters. `bench flush` counts the write units of a flush. */
+  /** Write units of the ingester and of post's counters. `bench flush` counts those of a flush. */
   readonly writeUnitsPerMillion: number;
 }
 
@@ -121,8 +121,8 @@ interface Measured extends Omit<Load, 'redisUrl'> {
 }
 
 /**
- * Runs a load into an empty store. In the first minute all series are new, in later ones all are known. If
- * requests contain random parts of hosts, some series are new in each of the first dozen minutes.
+ * Runs a load into an empty store. All series are new in the first minute, and known in later ones. If requests contain
+ * random parts of hosts, some series are new in each of the first dozen minutes.
  */
 export function measureIngest(
   outer: Frame,
@@ -170,7 +170,7 @@ export function measureIngest(
       /** Later minutes in which some series are new; undefined if there are none. */
       growing: median(later.filter(({ newFraction }) => newFraction > MAX_NEW)),
       warm: median(known)!,
-      /** CPU of all minutes in which the series are known. */
+      /** CPU, averaged over all minutes in which the series are known. */
       warmCpu: {
         post: mean('post'),
         ingest: mean('ingest'),

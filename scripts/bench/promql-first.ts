@@ -21,12 +21,12 @@ const QUERIES: readonly FirstQuery[] = [
  * rounds.
  */
 const INSTANCES = 3;
-/** Delay of responses in ms. It is longer than the work that an instance does between two responses of a round. */
+/** Delay of responses, in ms. It is longer than an instance works between two responses of a round. */
 const HOLD_MS = 1_000;
 
 /**
- * Measures the first query of new instances, whose caches are empty. CPU is the median after the code was loaded, with
- * all threads and the HTTP server around the handler.
+ * Measures the first query of new instances, whose caches are empty. CPU is the median of what is used after the code
+ * was loaded, by all threads, including the HTTP server around the handler.
  *
  * @param only if given, only reads whose text contains it are measured
  */

@@ -60,8 +60,8 @@ export const promql = bench({
     for (const each of QUERIES.filter(({ tier, query }) => `${tier} ${query}`.includes(only))) {
       const { query, tier, series, step } = each;
       const path = pathOf(data, each);
-      // The first request learns how often flushes have announced the days; before that, nothing can be cached. The
-      // second request caches the table's items.
+      // From the first request, the instances learn how often flushes have announced the days; before that, nothing can
+      // be cached. The second request caches the table's items.
       for (let i = 0; i < 2; i++) await instances.settle(`/prometheus${path}`, data.apiKey);
       const profile = cpuProf && join(cpuProf, `${rows.length}`);
       const timing = { durationMs, pauseMs: 0, profile };
@@ -84,7 +84,7 @@ export const promql = bench({
   },
 });
 
-/** Returns path and parameters of a query, the same for both servers. */
+/** Returns path and parameters of a query. They are the same for both servers. */
 function pathOf({ ranges }: PromqlData, { query, tier, step }: Query): string {
   const { fromMs, toMs } = ranges[tier];
   const end = toMs / 1000 - 15;

@@ -1,4 +1,4 @@
-/** Instances of the query function and their measurement, for `bench query`, `history` and `promql`. */
+/** Starts instances of the query function and measures them, for `bench query`, `history` and `promql`. */
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,20 +12,21 @@ import type { Order, QueryCost, Spent } from './workers/query';
 import type { Keeping, Passed } from './workers/response-cache';
 
 /**
- * Warm-up of an instance, in number of queries and in ms. During it, the instance opens connections and compiles code.
+ * Length of an instance's warm-up, in queries and in ms. During the warm-up, the instance opens connections and
+ * compiles code.
  */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
 /**
- * Maximum number of queries to measure while repeated reads of stores are answered from a cache (response-cache.ts). If
- * they take longer than {@link MOST_MEASURED_MS}, fewer are measured.
+ * Maximum number of queries to measure while a cache answers repeated reads of stores (response-cache.ts). If they take
+ * longer than {@link MOST_MEASURED_MS}, fewer are measured.
  */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
-/** Minimum number of queries to measure over all instances, and the time after which fewer suffice. */
+/** Minimum number of queries to measure, over all instances, and the time in ms after which fewer suffice. */
 const LEAST_MEASURED = 200;
 const MOST_MEASURED_MS = 15_000;
-/** Delay of responses while rounds are counted. It is far longer than any other step. */
+/** Delay of responses while rounds are counted, in ms. It is far longer than any other step. */
 export const HOLD_MS = 100;
 
 export interface Timing {
@@ -52,7 +53,7 @@ interface MeasuredQuery extends QueryCost {
   readonly ms: number;
 }
 
-/** Instances of the query function. Each client has one, since an instance of Lambda handles one request at a time. */
+/** Instances of the query function. Each client has one, since an instance in Lambda handles one request at a time. */
 export class QueryInstances {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -109,7 +110,7 @@ export class QueryInstances {
     return this.keeper.request<Passed>({ isKeeping: false } satisfies Keeping);
   }
 
-  /** Measures one kind of query. Times exclude the emulator's; counts are means. */
+  /** Measures one kind of query. Times exclude the emulator's time; counts are means. */
   async measure(pathOf: PathOf, apiKey: string, timing: Timing) {
     const { durationMs, pauseMs, holdMs = 0, profile } = timing;
     const { instances } = this;
@@ -144,11 +145,11 @@ export class QueryInstances {
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
-      /** CPU of the instance: all threads, with the kernel's time, and with the HTTP server around the handler. */
+      /** CPU of the instance: all threads, including time in the kernel and the HTTP server around the handler. */
       cpuMs: rounded(cpuMs),
       /**
        * CPU time while a cache answers repeated reads of DynamoDB and S3 (response-cache.ts). Without the cache, an
-       * instance waits 20 ms or more for a read while the stand-in for AWS uses the same cores, and the same work takes
+       * instance waits at least 20 ms for a read while the stand-in for AWS uses the same cores, so the same work takes
        * more CPU time.
        */
       keptCpuMs: rounded(kept.cpuMs),
@@ -161,7 +162,7 @@ export class QueryInstances {
     };
   }
 
-  /** Returns the instances' CPU per query during some work. */
+  /** Returns the CPU that the instances use for each query of some work. */
   private async spent(
     work: () => Promise<readonly MeasuredQuery[]>,
   ): Promise<{ readonly cpuMs: number; readonly queries: readonly MeasuredQuery[] }> {
@@ -185,7 +186,7 @@ export class QueryInstances {
     return queries;
   }
 
-  /** Returns the number of a query's rounds: its duration as a multiple of the delay of responses. */
+  /** Returns the number of rounds of a query: its duration as a multiple of the delay of responses. */
   private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
     const [instance] = this.instances as [Instance];
     const least = async () => {

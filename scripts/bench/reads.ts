@@ -53,16 +53,16 @@ export const query = bench({
     ),
 });
 
-/** Ranges with their steps in seconds; undefined for samples as stored. */
+/** Ranges, each with its step in seconds; undefined for samples as stored. */
 const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
 const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
 /** Ranges of PromQL queries. 458 days have nearly as many hours as a range query may have steps. */
 const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
-/** Days in the archive. Together with the tiers above, they fill the longest range. */
+/** Number of days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;
 /**
- * Queries of PromQL over the counters of all hosts, with windows as long as the step. Each aggregates its series,
- * because 100 series of 90 days by the hour would exceed the size of a response.
+ * PromQL queries over the counters of all hosts, with windows as long as the step. Each query aggregates its series,
+ * because 100 series over 90 days, hour by hour, would exceed the size of a response.
  */
 const COUNTER_QUERIES = {
   rate: 'max(rate(x_total[W]))',
@@ -72,8 +72,8 @@ const COUNTER_QUERIES = {
 };
 
 /**
- * Steps with which Grafana's Prometheus data source asks for a graph of 1,000 pixels. Its `$__rate_interval` is a minute
- * longer, the scrape interval.
+ * Steps that Grafana's Prometheus data source uses for a graph of 1,000 pixels. Its `$__rate_interval` is longer by the
+ * scrape interval, a minute.
  */
 const GRAFANA_STEPS = { '90d': '2h', '458d': '12h' } as const;
 
@@ -146,7 +146,7 @@ interface Kind {
   readonly pathOf: PathOf;
 }
 
-/** Measures each kind of query, one after the other. */
+/** Measures one kind of query at a time. */
 async function reads(
   frame: Frame,
   options: ReadOptions,
@@ -213,7 +213,7 @@ function counterKinds({ ranges: { hot } }: QueryData, coldDays: number): Kind[] 
 }
 
 /**
- * The path of a range query whose steps begin at multiples of their length.
+ * Returns the path of a range query whose steps begin at multiples of their length.
  *
  * @param more further parameters of the query
  */

@@ -14,20 +14,20 @@ import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 /**
- * Time between the starts of two ticks, in ms. It is long enough for the query function's caches of ten seconds to
- * expire, as they do when ticks are a minute apart.
+ * Time between the starts of two ticks, in ms. It is long enough for the query function's ten-second caches to expire,
+ * as they do between ticks a minute apart.
  */
 const APART_MS = 10_000;
-/** Interval between samples of a series, in s. A rule uses a sample of the last five minutes. */
+/** Interval between samples of a series, in seconds. A rule uses a sample if it is at most five minutes old. */
 const INTERVAL_S = 120;
-/** Time span of samples before and after the start of the run, in s. */
+/** Time span of samples before and after the start of the run, in seconds. */
 const [BEFORE_S, AFTER_S] = [600, 7200];
 /** Samples per request. */
 const BATCH = 5000;
-/** Number of hosts of a small tenant, and number of metrics of each host. */
+/** Number of hosts that a small tenant has, and number of metrics of each host. */
 const HOSTS = 3;
 const METRICS = 5;
-/** Rules per group of the large tenant. Its hosts are spread over this many roles. */
+/** Number of rules in each group of the large tenant, and number of roles among which its hosts are spread. */
 const GROUP_RULES = 100;
 const ROLES = 20;
 const RULER = '/prometheus/config/v1/rules/bench';
@@ -104,22 +104,23 @@ class Run {
   }
 
   /**
-   * Evaluates all groups, tick by tick, after ticks that catch up with the present.
+   * Evaluates all groups, tick by tick, after some ticks that catch up with the present.
    *
-   * @returns the time, the CPU in ms by kind of process, and the units that evaluator and query used in all ticks
+   * @returns the time per tick, the CPU in ms by kind of process, and the units that evaluator and query used in all
+   *   ticks
    */
   async measure(count: number) {
     const { functions, stack } = this.bench;
     const log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.frame.atEnd(() => log.close());
     let tickMs = 0;
-    /** Evaluates the next tick, which may lie in the future. */
+    /** Evaluates the next tick, which may be in the future. */
     const run = async (): Promise<RunReport> => {
       tickMs = Math.max(tickMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
       for (;;) {
         const report = await functions.invoke<RunReport>('evaluator', { atMs: tickMs });
         if (report.began) return report;
-        // An earlier run that was given up is still in progress. Wait for its end.
+        // An earlier run, whose caller gave up, is still in progress. Wait until it ends.
         await sleep(100);
       }
     };

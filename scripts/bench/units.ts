@@ -23,7 +23,7 @@ const SHAPES = {
 } as const;
 type Shape = keyof typeof SHAPES;
 const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
-/** Fields per measurement, and metrics per host, in the shape `telegraf`. */
+/** Number of fields of a measurement, and of metrics of a host, in the shape `telegraf`. */
 const FIELDS = 8;
 const TELEGRAF_METRICS = 96;
 
@@ -35,7 +35,7 @@ interface Options {
 }
 
 const MINUTES_OF_DAY = 1440;
-/** Minutes in which each host posts separately. Other minutes are posted in batches. */
+/** Number of minutes in which each host posts separately. Other minutes are posted in batches. */
 const MINUTES_BY_HOST = 30;
 const PARTITIONS = 8;
 const IDLE_INVOCATIONS = 5;
@@ -75,7 +75,7 @@ export const units = bench({
   show: (result) => JSON.stringify(result, null, 2),
 });
 
-/** Runs one day through its own stack. */
+/** Takes one day of samples through its own stack. */
 class Run {
   private readonly log: MeterLog;
   private readonly redis: Redis;
@@ -86,7 +86,8 @@ class Run {
   private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 
   static async start(frame: Frame, options: Options, window: string): Promise<Run> {
-    // Use deployed settings where the local stage differs, without limits on the age and number of samples.
+    // Use the settings of a deployed stage where the local stage differs, without limits on the age and number of
+    // samples.
     const settings = {
       window,
       partitions: String(PARTITIONS),
@@ -139,7 +140,7 @@ class Run {
     };
     const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;
     for (const name of IDLE_FUNCTIONS) {
-      // Invoke once before, because instances that run every minute are warm.
+      // Invoke the function once before the measurement, because instances that run every minute are warm.
       await this.bench.functions.invoke(name, events[name]);
       this.log.take(name);
       const startedMs = performance.now();
@@ -156,7 +157,7 @@ class Run {
     this.hostIds = await Promise.all(
       Array.from({ length: hosts }, (_, i) => this.bench.api.createHost(`host${i}`)),
     );
-    // Post once before, so that instances and caches are warm.
+    // Post once before the measurement, so that instances and caches are warm.
     await this.postMinutes(0, 1, this.data.length);
     this.emptyBytes = await usedMemory(this.redis);
     const posts: MeasuredUnits['posts'] = [];
@@ -168,7 +169,7 @@ class Run {
       const { streamBytes } = this.bench.stack.host.progress;
       const requests = await this.postMinutes(from, to, samplesPerRequest);
       posts.push({
-        // Report the average: the last request of a minute may be smaller.
+        // Report the average, because the last request of a minute may be smaller.
         samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
         requests,
         streamBytes: this.bench.stack.host.progress.streamBytes - streamBytes,
@@ -180,9 +181,9 @@ class Run {
   }
 
   /**
-   * Posts a sample of each series for each minute of a range.
+   * Posts one sample of each series for every minute of a range.
    *
-   * @returns the number of requests, after all samples are readable and metered
+   * @returns the number of requests, once all samples are readable and metered
    */
   private postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
     return this.postTimes(
@@ -204,7 +205,7 @@ class Run {
       const bodies: string[] = [];
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
-      // Post sequentially, so that no request waits for another.
+      // Post one body at a time, so that no request waits for another.
       for (const body of bodies) await this.bench.api.text('POST', this.path, body, this.type);
       requests += bodies.length;
     }
@@ -250,7 +251,7 @@ class Run {
       .join('\n');
   }
 
-  /** Moves all samples through the tiers, and reads graphs from each. */
+  /** Moves all samples through the tiers, and reads graphs from each tier. */
   async throughTiers(): Promise<
     MeasuredUnits['windows'][string] & { readonly reads: MeasuredUnits['reads'] }
   > {

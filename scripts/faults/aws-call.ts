@@ -1,7 +1,7 @@
 import type { WholeRequest } from '../local/forward';
 import type { Call } from './call';
 
-/** Path prefix of Lambda's API, which another server answers. */
+/** Path prefix of Lambda's API, which is answered by another server than the other services. */
 export const LAMBDA_PATH = '/2015-03-31/';
 
 const DYNAMODB_CHANGES = /^(Put|Update|Delete|BatchWrite|TransactWrite)/;
@@ -28,7 +28,7 @@ export function awsCall(functionName: string, request: WholeRequest): Call {
       isChange: request.method !== 'GET',
     };
   }
-  // The path is `/bucket/first-part-of-the-key/...`. Take only the part of the key that the code chooses.
+  // The path is `/bucket/first-part-of-the-key/...`. Take only the first part of the key, which the code chooses.
   const prefix = decodeURIComponent(request.path.split('?')[0]!).split('/')[2] ?? '';
   return {
     functionName,
@@ -46,7 +46,7 @@ interface DynamodbInput {
   readonly UpdateExpression?: string;
 }
 
-/** Returns `warm`, or the kind of item in the meta table with the first words of an update. */
+/** Returns `warm`, or the kind of item in the meta table with the first words of the update. */
 function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInput): string {
   if (/warm/i.test(TableName ?? '')) return 'warm';
   const key = Item ?? Key;

@@ -6,9 +6,9 @@ export interface Call {
   /** Kind of the function, such as `flusher`. */
   readonly functionName: string;
   readonly store: 'redis' | 'dynamodb' | 'kinesis' | 's3' | 'lambda';
-  /** The store's operation and its object: `trim`, `PutItem warm`, `UpdateItem manifest ADD changes`. */
+  /** The store's operation and what it acts on: `trim`, `PutItem warm`, `UpdateItem manifest ADD changes`. */
   readonly operation: string;
-  /** Whether it may change stored data. */
+  /** Whether the call may change stored data. */
   readonly isChange: boolean;
 }
 
@@ -32,8 +32,8 @@ export type Fault =
       ) => Promise<WholeResponse>;
     }
   /**
-   * Runs `act` on the process that made the call, while the process waits for the response. If `act` returns
-   * true, the call (or its response, by `phase`) is then forwarded; otherwise the connection is cut.
+   * While the process that made the call waits for the response, runs `act` on the process. If `act` returns true, the
+   * call (or its response, by `phase`) is then forwarded; otherwise the connection is cut.
    */
   | {
       readonly kind: 'interrupt';
@@ -41,5 +41,5 @@ export type Fault =
       readonly act: (process: ChildProcess) => Promise<boolean>;
     };
 
-/** Decides a call's fault; undefined for none. */
+/** Decides which fault a call meets; undefined for none. */
 export type Decide = (call: Call) => Fault | undefined;

@@ -4,7 +4,7 @@ import { AwsProxy } from './aws-proxy';
 import type { Call, Fault, Phase } from './call';
 import { RedisProxy } from './redis-proxy';
 
-/** An active fault, until it is lifted. */
+/** A fault that stays active until it is lifted. */
 export interface Rule {
   /** Number of calls affected. */
   readonly hits: number;
@@ -24,8 +24,8 @@ export interface RuleOptions {
 }
 
 /**
- * A call by which a function changes data: how often it was seen, and on which sides of the call (before, after) the
- * function was killed.
+ * A kind of call by which a function changes data. Shows how many such calls were seen, and on which sides of a call
+ * (before, after) the function was killed.
  */
 export interface KillPoint {
   readonly point: string;
@@ -58,7 +58,7 @@ export class Faults implements HostFaults {
   /** Returns the clock error of a new process, in ms. */
   clockSkewMs: (functionName: string) => number = () => 0;
 
-  /** Activates a rule. The first rule that matches a call decides. */
+  /** Activates a rule. If several rules match a call, the first one decides. */
   rule(options: RuleOptions): Rule {
     const rule = { options, hits: 0 };
     this.rules.add(rule);
@@ -71,7 +71,8 @@ export class Faults implements HostFaults {
   }
 
   /**
-   * Kills a function before or after its next call that changes data, at a point where no earlier fault has killed it.
+   * Kills a function before or after one of its next calls that change data, at a point where no earlier fault has
+   * killed it.
    */
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>
@@ -135,7 +136,7 @@ export class Faults implements HostFaults {
     this.clockSkewMs = () => 0;
   }
 
-  /** Changes of data that were seen, by function, store and operation. */
+  /** The calls seen so far that change data, by function, store and operation. */
   get killPoints(): KillPoint[] {
     return [...this.points]
       .map(([point, { calls, killed }]) => ({ point, calls, killed: [...killed] }))

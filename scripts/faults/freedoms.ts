@@ -2,9 +2,8 @@ import list from './freedoms.json';
 import type { Random } from './random';
 
 /**
- * A freedom: a behaviour that AWS's documents permit and that programs must survive, such as a batch that is
- * delivered twice. The stand-in (local/freedoms.py), the local host and tests use this
- * list.
+ * A freedom: a behaviour that AWS's documents permit and that programs must survive, such as delivering a batch twice.
+ * The stand-in (local/freedoms.py), the local host and tests use this list.
  */
 export interface Freedom {
   readonly name: string;
@@ -20,7 +19,10 @@ export interface Freedom {
   readonly test: string;
   /** Share of calls, deliveries, ticks or instances that are affected. */
   readonly share?: number;
-  /** Share of conditional writes that are affected. A retry of such a write may find the first attempt's result. */
+  /**
+   * Share of conditional writes that are affected. If such a write is retried, the retry may meet the first attempt's
+   * result.
+   */
   readonly conditionalShare?: number;
   /** Largest delay or error in ms. */
   readonly mostMs?: number;
@@ -64,7 +66,7 @@ export class Freedoms {
   /**
    * Decides whether the stand-in uses a {@link Freedom} in the current call, delivery, tick or instance.
    *
-   * @param share share of these decisions that are positive. @default its share in FREEDOMS
+   * @param share how often the answer is yes. @default the freedom's share in FREEDOMS
    */
   takes(name: FreedomName, share = this.of(name).share!): boolean {
     return this.draws(name, share);

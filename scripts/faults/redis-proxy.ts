@@ -32,7 +32,7 @@ function sha1Of(text: string | Buffer): string {
   return createHash('sha1').update(text).digest('hex');
 }
 
-/** Parses a command as a call. Functions write only through scripts. */
+/** Parses a command as a call. Only scripts count as changes, because functions write only through scripts. */
 function redisCall(functionName: string, command: Buffer): Call {
   const [name = Buffer.of(), script = Buffer.of()] = commandWords(command, 2);
   const operation = name.toString('latin1').toLowerCase();
@@ -114,7 +114,7 @@ export class RedisProxy {
         cut();
       });
     }
-    /** Faults of the replies still to come, in order. */
+    /** For each reply still to come, in order, the fault that it meets. */
     const awaited: (Fault | undefined)[] = [];
     forEachValue(client, async (command) => {
       const fault = this.decide(redisCall(this.functionName, command));
@@ -135,7 +135,7 @@ export class RedisProxy {
   }
 }
 
-/** Splits a socket's bytes into values and handles them one after the other. */
+/** Splits a socket's bytes into values and handles them one at a time. */
 async function forEachValue(socket: Socket, handle: (value: Buffer) => Promise<void>): Promise<void> {
   let pending: Buffer = Buffer.of();
   for await (const chunk of socket as AsyncIterable<Buffer>) {

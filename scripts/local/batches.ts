@@ -1,4 +1,4 @@
-/** How an event source mapping forms batches and interprets their results, as Lambda's documentation describes it. */
+/** Forms batches and interprets their results like an event source mapping, as Lambda's documentation describes it. */
 
 /** One record of a Kinesis shard. */
 export interface ShardRecord {
@@ -11,9 +11,7 @@ export interface ShardRecord {
 /** Lambda's limit on a batch's payload, base64 included. */
 export const MAX_PAYLOAD_BYTES = 6_000_000;
 
-/**
- * Returns the number of records at the start that form the next batch: at least one, even if that record is too large.
- */
+/** Returns how many records from the start form the next batch: at least one, even if that record is too large. */
 export function batchLength(records: readonly ShardRecord[], batchSize: number): number {
   let bytes = 0;
   for (let i = 0; i < records.length && i < batchSize; i++) {
@@ -24,11 +22,11 @@ export function batchLength(records: readonly ShardRecord[], batchSize: number):
 }
 
 /**
- * Returns the number of records at the start of a batch that the function's result reports as done.
+ * Returns how many records from the start of a batch are done, according to the function's result.
  *
  * The lowest sequence number that is reported as failed is the checkpoint: Lambda delivers its record and all later
  * records again. An empty or missing list means success. A malformed list, or one that names a record of another batch,
- * means total failure.
+ * means that everything failed.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html
  */

@@ -10,7 +10,7 @@ import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 import type { AwsAddress } from './provision';
 
-/** File in the data directory with the key as text. Only its owner can read it. */
+/** File in the data directory that contains the key as text. Only its owner can read it. */
 export const KEY_FILE = 'api-key';
 /** The only tenant of the local stack. */
 export const LOCAL_TENANT = 'default';
@@ -43,9 +43,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 }
 
 /**
- * Marks restored memory as whole. An orderly stop saved all of memory, but a new server process holds it now, whose
- * identity differs from the one in the marks. Without new marks, that would look like a loss and cause a replay. After
- * a server was killed, there is nothing to mark.
+ * Marks restored memory as complete. An orderly stop saved all of memory, but a new server process holds it now, and
+ * its identity differs from the one in the marks. Without new marks, this would look like a loss and cause a replay.
+ * After a server was killed, there is nothing to mark.
  */
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);

@@ -1,9 +1,9 @@
 /**
- * Finds the name that was probably meant.
+ * Finds the name that the user probably meant.
  *
- * @param {string} name as it was given
- * @param {readonly string[]} names the known ones
- * @returns {string | undefined} undefined when none is similar
+ * @param {string} name the name that was given
+ * @param {readonly string[]} names the known names
+ * @returns {string | undefined} undefined if none is similar
  */
 export function closest(name, names) {
   const continued = names.filter((known) => name.length > 2 && known.startsWith(name));

@@ -9,7 +9,7 @@ import { hotServerBinary } from './servers';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
-/** Time without a response after which a node counts as failed, in ms. */
+/** A node counts as failed after this time without a response, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
 /** Maximum number of keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
@@ -32,13 +32,13 @@ export interface LocalCluster {
   readonly url: string;
   /** The initial primaries, then their replicas in the same order, then nodes that joined. */
   readonly nodes: readonly ClusterNode[];
-  /** Returns the node that owns a slot, according to the first node that answers. */
+  /** Returns the node that owns a slot, as reported by the first node that answers. */
   ownerOf(slot: number): Promise<ClusterNode>;
   /** Returns the primaries that answer, in the order of {@link nodes}. */
   primaries(): Promise<ClusterNode[]>;
-  /** Returns the slots that a node serves, according to itself. */
+  /** Returns the slots that a node serves, as reported by itself. */
   slotsOf(node: ClusterNode): Promise<SlotRange[]>;
-  /** Moves a slot between primaries key by key, while clients continue. */
+  /** Moves a slot between primaries key by key, while clients keep working. */
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
   /**
    * Moves slots between primaries. Valkey 9 moves all keys atomically; older servers move them key by key.
@@ -152,7 +152,7 @@ class Servers implements LocalCluster {
       if (keys.length === 0) break;
       await from.redis.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
     }
-    // Tell the new owner first, so that the slot always has an owner.
+    // Inform the new owner first, so that the slot always has an owner.
     await to.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
     await from.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
     const others = this.nodes.filter((node) => node !== from && node !== to);
@@ -279,7 +279,7 @@ function fieldOf(migration: readonly unknown[], name: string): unknown {
   return migration[migration.indexOf(name) + 1];
 }
 
-/** Parses the slots that a node serves from its line in `CLUSTER NODES`, without slots that are being moved. */
+/** Parses the slots that a node serves from its line in `CLUSTER NODES`, except those that are being moved. */
 function rangesIn(line: string): SlotRange[] {
   const ranges = line.split(' ').slice(8);
   return ranges
@@ -300,9 +300,9 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
-      // An emptied primary stays a primary, so that it can get slots again or leave.
+      // A primary without slots stays a primary, so that it can get slots again or leave.
       ...['--cluster-allow-replica-migration', 'no'],
-      // Even a replica that was paused may take over. Replication starts immediately.
+      // Let even a replica that was paused take over. Replication starts immediately.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },

@@ -14,7 +14,7 @@ interface Counters {
 
 const POST_MS = 10_000;
 
-/** Reads this machine's metrics. The first reading contains no rates, because a rate needs two readings. */
+/** Reads this machine's metrics. The first reading has no rates, because a rate needs two readings. */
 class MachineMetrics {
   private before: { readonly counters: Counters; readonly atMs: number } | undefined;
 
@@ -30,7 +30,7 @@ class MachineMetrics {
       for (const [mode, count] of counters.cpu)
         if (ticks > 0)
           metrics.set(`cpu.${mode}.percentage`, (100 * (count - (old.cpu.get(mode) ?? 0))) / ticks);
-      // As in mackerel-agent, use a rate per second, with a name that ends in `delta`.
+      // As mackerel-agent does, use a rate per second, with a name that ends in `delta`.
       const seconds = (nowMs - atMs) / 1000;
       for (const [name, total] of counters.totals) {
         const previous = old.totals.get(name);

@@ -16,7 +16,7 @@ const deploymentSchema = z.strictObject({
    * @default this checkout in its current state
    */
   assembly: z.string().min(1).optional(),
-  /** Settings that differ from those at the start. */
+  /** Changes to the settings that the stack was started with. */
   settings: z.record(z.string(), z.string()).default({}),
   /**
    * Kinds of functions, such as `ingester`.
@@ -31,7 +31,7 @@ export type Deployment = z.output<typeof deploymentSchema>;
 /**
  * Answers a deployment request with the names of the deployed functions.
  *
- * @param deploy throws {@link Problem} or {@link InvalidSettingError}, changing nothing
+ * @param deploy may throw a {@link Problem} or an {@link InvalidSettingError}; nothing has changed then
  */
 export async function handleDeploy(
   request: IncomingMessage,

@@ -31,8 +31,8 @@ export interface MappingDependencies {
 }
 
 /**
- * Progress of a mapping: the last completed sequence number of each shard, or {@link FINISHED} for a
- * completed shard.
+ * Progress of a mapping: for each shard, the last sequence number that was completed, or {@link FINISHED} if the whole
+ * shard is.
  */
 type Checkpoints = Record<string, string>;
 const FINISHED = 'finished';
@@ -42,17 +42,17 @@ const MAX_BACKOFF_MS = 5_000;
 /** Maximum number of records per read. Each may take up to 1 MiB of memory. */
 const MAX_READ_RECORDS = 500;
 /**
- * Interval of saving progress, in ms. After a kill, records delivered since the last save are delivered
- * again.
+ * Interval at which progress is saved, in ms. After a kill, records that were delivered since the last save are
+ * delivered again.
  */
 const SAVE_MS = 200;
-/** Interval of looking for new shards, which a reshard creates, in ms. */
+/** Interval at which the mapping looks for new shards, which a reshard creates, in ms. */
 const LIST_SHARDS_MS = 2_000;
 
 /**
- * Reads a stream, and invokes a function with batches of its records. The records of a shard are delivered in
- * order, and those of a parent shard before those of its children. A failed batch is retried before any later
- * batch, without limit unless the mapping sets a limit.
+ * Reads a stream, and invokes a function with batches of its records. The records of a shard are delivered in order,
+ * and a parent shard's records before those of its children. A failed batch is retried before any later batch is
+ * delivered; the retries are unlimited unless the mapping limits them.
  */
 export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;
@@ -60,7 +60,7 @@ export class EventSourceMapping {
   private isStopping = false;
   private saving: NodeJS.Timeout | undefined;
   private behindMs = 0;
-  /** Bytes of the records read so far, with their partition keys. */
+  /** Bytes of all records read so far, partition keys included. */
   bytesRead = 0;
   /** For each shard, the arrival time of the first record of the batch that is being delivered, in ms. */
   private readonly undelivered = new Map<string, number>();
@@ -78,7 +78,7 @@ export class EventSourceMapping {
     this.checkpoints = checkpointFile === undefined ? {} : readCheckpoints(checkpointFile);
   }
 
-  /** Consumer lag in ms. A batch being delivered counts as unread. */
+  /** Consumer lag, in ms. A batch counts as unread while it is being delivered. */
   get lagMs(): number {
     return Math.max(this.behindMs, Date.now() - Math.min(Date.now(), ...this.undelivered.values()));
   }
@@ -104,7 +104,7 @@ export class EventSourceMapping {
     }
   }
 
-  /** Stops after the batch being delivered. */
+  /** Stops once the batch in progress has been delivered. */
   async stop(): Promise<void> {
     this.isStopping = true;
     this.writeCheckpoints();
@@ -196,7 +196,7 @@ export class EventSourceMapping {
 
   /** Delivers records until all of them are done or abandoned, or the mapping stops. */
   private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
-    // A stack of pieces of the batch. When a piece is bisected, its halves are pushed, the first half on top.
+    // A stack of pieces of the batch. When a piece is bisected, its halves are pushed, with the first half on top.
     const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {
@@ -230,7 +230,7 @@ export class EventSourceMapping {
   }
 
   /**
-   * Delivers a batch to the function: late or several times if `delivery` says so.
+   * Delivers a batch to the function, possibly late or several times, as `delivery` decides.
    *
    * @returns the result of the last delivery
    */
@@ -247,8 +247,8 @@ export class EventSourceMapping {
   }
 
   /**
-   * Writes the leading records that are too old or were retried too often to the on-failure destination,
-   * payload included.
+   * If the leading records are too old or were retried too often, writes them to the on-failure destination, payload
+   * included.
    *
    * @returns the number of these records
    */

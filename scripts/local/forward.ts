@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** A request that was received as a whole. */
+/** A request that has been received completely. */
 export interface WholeRequest {
   readonly method: string;
   /** Path including the query string, percent-encoded. */
@@ -27,14 +27,14 @@ export async function wholeRequest(incoming: IncomingMessage): Promise<WholeRequ
   return { method, path, headers, body: await buffer(incoming) };
 }
 
-/** Headers that concern a single connection and are therefore not forwarded. The length is set again. */
+/** Headers that concern a single connection and are therefore not forwarded. The length is set anew. */
 const OF_CONNECTION = new Set(['connection', 'expect', 'keep-alive', 'transfer-encoding']);
 
 function forwarded(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)));
 }
 
-/** Sends a request to another server. Headers of a single connection are left out in both directions. */
+/** Sends a request to another server. Leaves out the headers that concern a single connection, in both directions. */
 export async function forward(
   { method, path, headers, body }: WholeRequest,
   { hostname, host, port }: URL,
@@ -53,7 +53,7 @@ export async function forward(
     sent.on('error', reject).on('response', resolve).end(body);
   });
   const whole = await buffer(response);
-  // In a response to HEAD, the length is that of the body that a GET would return.
+  // In a response to HEAD, the length is that of the body that GET would return.
   const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
   return {
     status: response.statusCode!,

@@ -48,12 +48,14 @@ export interface FunctionHostOptions {
   readonly freedoms?: Freedoms;
 }
 
-/** Maximum number of concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
+/**
+ * Maximum number of concurrent instances of a function. Lambda would run a thousand, but this machine has a few cores.
+ */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
-/** Maximum number of concurrent calls by other functions, so that instances remain for users' requests. */
+/** Maximum number of concurrent calls from other functions, so that instances remain for users' requests. */
 const MAX_CALLS: Readonly<Record<string, number>> = { query: 1 };
 
-/** A mapping in the shape of Lambda's API. */
+/** A mapping as Lambda's API describes it. */
 export interface MappingDescription {
   readonly UUID: string;
   readonly State: 'Enabled';
@@ -132,8 +134,8 @@ export class FunctionHost {
       this.timers.push(setInterval(drop, freedoms.dropConnectionsMs));
       this.clients.push({ destroy: () => redis.disconnect() });
     }
-    // Run the schedules once now, in the template's order: after a kill, flushers detect the loss, and recovery then
-    // handles it. In a new stack, leave out schedules that run each hour or quarter of an hour: they have no work yet.
+    // Run the schedules once now, in the template's order: after a kill, the flushers detect the loss, and recovery can
+    // then handle it. In a new stack, skip the hourly and quarter-hourly schedules, which have no work yet.
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);
@@ -161,7 +163,7 @@ export class FunctionHost {
    *
    * @param kinds kinds of functions, such as `ingester`. @default all
    * @returns names of the deployed functions
-   * @throws {Problem} when a kind is unknown; then nothing has changed
+   * @throws {Problem} if a kind is unknown; nothing has changed then
    */
   deploy(functions: readonly FunctionResource[], kinds?: readonly string[]): string[] {
     const known = functions.filter(({ name }) => this.pools.has(name));
@@ -187,8 +189,8 @@ export class FunctionHost {
   }
 
   /**
-   * Progress since the start: the number of samples appended to memory, the largest consumer lag of the template's
-   * mappings, in ms, and the number of bytes that these mappings have read from the stream.
+   * Progress since the start: the number of samples appended to memory, the consumer lag of the template's slowest
+   * mapping in ms, and the number of bytes that the template's mappings have read from the stream.
    */
   get progress(): { samples: number; lagMs: number; streamBytes: number } {
     const mappings = [...this.mappings.values()].filter(({ isTemporary }) => !isTemporary);
@@ -232,7 +234,7 @@ export class FunctionHost {
     for (const client of this.clients) client.destroy();
   }
 
-  /** Reads a function's metrics from its log, in CloudWatch's embedded metric format. */
+  /** Extracts a function's metrics from a line of its log, in CloudWatch's embedded metric format. */
   private meter(line: string): void {
     const appended = /"SamplesAppended":(\d+)/.exec(line)?.[1];
     if (appended !== undefined) this.samplesAppended += Number(appended);
@@ -248,7 +250,7 @@ export class FunctionHost {
     const kind = kindOf(functionName);
     // Lambda reads the stream and writes dead letters with the permissions of the function's role.
     const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: functionName } };
-    // The stand-in does not speak HTTP/2, the SDK's default for Kinesis.
+    // The stand-in does not support HTTP/2, the SDK's default for Kinesis.
     const kinesis = new KinesisClient({ ...asFunction, requestHandler: new NodeHttpHandler() });
     const s3 = new S3Client({ ...asFunction, forcePathStyle: true });
     this.clients.push(kinesis, s3);

@@ -8,7 +8,7 @@ import type { Freedoms } from '../faults/freedoms';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
-/** A function's response, or its error in the format of Lambda's Invoke. */
+/** A function's response, or its error in the format that Lambda's Invoke returns. */
 export type InvocationResult =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly error: { readonly errorType: string; readonly errorMessage: string } };
@@ -16,7 +16,7 @@ export type InvocationResult =
 interface Instance {
   readonly process: ChildProcess;
   isBusy: boolean;
-  /** Set when the instance's code was replaced. The instance then ends after its current invocation. */
+  /** Set when the instance's code has been replaced. The instance then ends after its current invocation. */
   isOld: boolean;
   settle: ((result: InvocationResult) => void) | undefined;
 }
@@ -43,8 +43,8 @@ export interface FunctionPoolOptions {
 }
 
 /**
- * The instances of one function: processes that handle one invocation at a time. They are started on demand
- * up to a limit; further invocations wait.
+ * The instances of one function: processes that each handle one invocation at a time. They are started on demand, up to
+ * a limit; further invocations wait.
  */
 export class FunctionPool {
   private readonly instances = new Set<Instance>();
@@ -67,7 +67,7 @@ export class FunctionPool {
     const { name, timeoutMs } = this.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // As Lambda does, end the instance when an invocation exceeds its timeout.
+        // End the instance if an invocation exceeds its timeout, as Lambda does.
         this.instances.delete(instance);
         instance.process.kill('SIGKILL');
         instance.settle?.(failure('Sandbox.Timedout', `Task timed out after ${timeoutMs / 1000} seconds`));
@@ -95,15 +95,15 @@ export class FunctionPool {
   }
 
   /**
-   * Replaces the code, as a deployment does: new invocations run in new instances, and running ones finish
-   * with the old code. Does nothing if the function is unchanged.
+   * Replaces the code, as a deployment does: new invocations run in new instances, while running ones finish with the
+   * old code. Does nothing if the function is unchanged.
    */
   deploy(resource: FunctionResource): void {
     if (isDeepStrictEqual(resource, this.resource)) return;
     this.resource = resource;
     for (const instance of this.instances) {
       instance.isOld = true;
-      // Prevent further invocations of the instance. Its place becomes free once it has ended.
+      // Give the instance no further invocations. Its place becomes free once it has ended.
       if (!instance.isBusy) instance.process.kill('SIGTERM');
       instance.isBusy = true;
     }

@@ -1,5 +1,5 @@
-// One instance of a function, in a process of its own that can be killed as Lambda's can. It loads the bundle
-// that would be deployed and handles one invocation at a time. Plain JavaScript, so that it starts in tens of
+// One instance of a function, in a process of its own that can be killed as Lambda's instances can. It loads the bundle
+// that would be deployed, and handles one invocation at a time. This is plain JavaScript, so that it starts in tens of
 // ms.
 import { createRequire, enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const [file, name] = handlerName.split('.');
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(0));
 
-// Tests can set a clock error. The function sees the wrong time, but its deadline is measured correctly.
+// Tests can set a clock error. The function then sees the wrong time, but its deadline is measured correctly.
 const now = Date.now;
 const skewMs = Number(process.env.LOCAL_CLOCK_SKEW_MS ?? 0);
 if (skewMs !== 0) {
@@ -22,8 +22,8 @@ if (skewMs !== 0) {
   });
 }
 
-// Instances share the compiled code of a bundle. The first one writes it right after compiling, because an
-// instance may be killed at any time.
+// Instances share the compiled code of a bundle. The first instance writes it right after compiling, because it may be
+// killed at any time.
 enableCompileCache(join(codeDir, '..', '..', 'compiled'));
 const handler = createRequire(import.meta.url)(join(codeDir, file))[name];
 flushCompileCache();

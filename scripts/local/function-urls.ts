@@ -10,7 +10,8 @@ interface FunctionUrls {
 }
 
 /**
- * Serves the URL of each function that has one, on a free port. Every request goes to the function, without a route.
+ * Serves the URL of each function that has one, on a free port. Every request goes to the function; there are no
+ * routes.
  */
 export async function serveFunctionUrls(
   resources: readonly FunctionUrlResource[],

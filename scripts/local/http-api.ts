@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InvocationResult } from './function-pool';
 import type { RouteResource } from './template';
 
-/** API Gateway's limit on a payload, in bytes. */
+/** API Gateway's limit on the size of a payload, in bytes. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
-/** Lambda's limit on an event and on a response, base64 included, in bytes. */
+/** Lambda's limit on the size of an event and of a response, base64 included, in bytes. */
 export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
 /** API Gateway's time limit for an integration, in ms. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
@@ -55,7 +55,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Content types that API Gateway passes on as text instead of base64. */
+/** Content types of bodies that API Gateway passes on as text instead of base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded))|\+json|\+xml/i;
 
 /**
@@ -77,7 +77,7 @@ export function proxyEvent(request: IncomingMessage, body: Buffer, match: RouteM
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(rawQueryString))
     query.set(name, query.has(name) ? `${query.get(name)},${value}` : value);
-  // A body without a content type counts as text, but never if it is compressed.
+  // A body without a content type counts as text, unless it is compressed.
   const isText =
     headers['content-encoding'] === undefined && TEXT.test(headers['content-type'] ?? 'text/plain');
   const now = new Date();
@@ -112,13 +112,13 @@ export function proxyEvent(request: IncomingMessage, body: Buffer, match: RouteM
   };
 }
 
-/** Reads a body. Returns undefined if it exceeds API Gateway's limit. */
+/** Reads a request's body. Returns undefined if it exceeds API Gateway's limit. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Keep reading but discard the data, because a client that is still writing would not see a response.
+    // Keep reading, but discard the data: a client that is still writing would not see a response.
     if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
     else chunks.length = 0;
   }

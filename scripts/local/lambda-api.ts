@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FunctionHost } from './function-host';
 import { readBody, sendJson } from './http-api';
 
-/** Version in the paths of Lambda's API. */
+/** Version prefix in the paths of Lambda's API. */
 export const LAMBDA_API = '/2015-03-31/';
 
 /**
@@ -81,7 +81,7 @@ const CHECKED_HEADERS = [
   'x-amz-security-token',
 ] as const;
 
-/** Checks with the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards its rejection. */
+/** Asks the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards a rejection. */
 async function isRefused(
   request: IncomingMessage,
   response: ServerResponse,

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { Problem } from './problem';
 
 /**
- * Makes a server that keeps idle connections as long as a load balancer does, which is longer than clients keep them.
+ * Makes a server that keeps idle connections open as long as a load balancer does, which is longer than clients keep
+ * them.
  */
 export function httpServer(handle: RequestListener): Server {
   const http = createServer(handle);
@@ -14,9 +15,9 @@ export function httpServer(handle: RequestListener): Server {
 /**
  * Listens on the loopback interface.
  *
- * @param port 0 for a free one
+ * @param port 0 for a free port
  * @returns the port
- * @throws {Problem} when the port is taken
+ * @throws {Problem} if the port is taken
  */
 export function listen(http: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 /**
- * Checks the version of Node. Import this module first: on an older Node, later imports fail with errors that do not
+ * Checks the version of Node. Import this module first: on an older version, later imports fail with errors that do not
  * name the cause.
  */
 const MIN_MAJOR = 24;

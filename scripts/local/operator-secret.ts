@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** File in the data directory that only its owner can read. */
 const SECRET_FILE = 'operator-secret';
-/** Directory with one file per port, which names the data directory of the stack listening there. */
+/** Directory with one file per port, each naming the data directory of the stack that listens on that port. */
 const portsDir = join(__dirname, '..', '..', '.local', 'stacks');
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
@@ -18,7 +18,7 @@ export function makeSecret(dataDir: string, port: number): { secret: string; for
   const secretFile = join(dataDir, SECRET_FILE);
   const portFile = join(portsDir, String(port));
   const secret = randomBytes(32).toString('base64url');
-  // Remove an existing file first, because it would keep its mode.
+  // Remove an existing file first, because writing to it would keep its mode.
   rmSync(secretFile, { force: true });
   writeFileSync(secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' });
   mkdirSync(portsDir, { recursive: true });
@@ -59,11 +59,11 @@ function readIfThere(file: string): string | undefined {
 }
 
 /**
- * Decides whether a request may use endpoints outside the public API. Web pages may not. The browser reveals a page
- * by its origin or, after DNS rebinding, by its name in the `Host` header.
+ * Decides whether a request may use endpoints outside the public API. Web pages may not use them. The browser reveals
+ * that a page makes a request by the page's origin or, after DNS rebinding, by the page's name in the `Host` header.
  *
- * @param secret expected as `Authorization: Bearer SECRET`, or as the access key id of a request signed by an
- *   AWS client
+ * @param secret expected as `Authorization: Bearer SECRET`, or as the access key id of a request signed by an AWS
+ *   client
  * @returns the reason why the request is rejected; undefined if it is allowed
  */
 export function refusal(headers: IncomingHttpHeaders, secret: string): string | undefined {

@@ -4,7 +4,7 @@ import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Adopt, ended, freePort, untilReady } from './server-process';
 
-/** A server to which the stand-in for AWS forwards a service's calls (forward.py). */
+/** A server to which the stand-in for AWS forwards the calls to a service (forward.py). */
 interface OtherServer {
   readonly url: string;
   readonly keyId: string;
@@ -14,9 +14,9 @@ interface OtherServer {
 const installed = join(__dirname, '..', '..', '.local', 'other-servers');
 
 /**
- * Starts other servers in place of the ministack services named by the variable OTHER_SERVERS: an S3 and a
- * Kinesis for each stack. All stacks share one DynamoDB Local at the address in the variable DYNAMODB_LOCAL,
- * where each key id has its own database.
+ * Starts other servers in place of those ministack services that the variable OTHER_SERVERS names: an S3 and a Kinesis
+ * for each stack. All stacks share one DynamoDB Local at the address in the variable DYNAMODB_LOCAL; it gives each key
+ * id a separate database.
  *
  * @returns undefined if the variable is not set
  */

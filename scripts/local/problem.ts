@@ -1,4 +1,4 @@
-/** An error that the user can fix. It is printed as one sentence, without a stack trace. */
+/** An error that the user can fix. It is printed as a sentence, without a stack trace. */
 export class Problem extends Error {
   override readonly name = 'Problem';
 }

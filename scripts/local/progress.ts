@@ -7,7 +7,7 @@ import type { RunningStack } from './stack';
 
 const EVERY_MS = 30_000;
 
-/** Prints progress every half minute: samples received, consumer lag, size of each tier. */
+/** Prints progress every half minute: samples received, consumer lag, and the size of each tier. */
 export function startProgress({ addresses, host }: RunningStack, report: (line: string) => void): () => void {
   const aws = localAws(Number(new URL(addresses.awsEndpoint).port));
   const redis = new Redis(addresses.redisUrl);

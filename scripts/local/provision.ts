@@ -63,7 +63,7 @@ export async function provision(
     }
     for (const { logicalId } of stack.buckets) {
       const Bucket = physicalName(logicalId);
-      // On AWS, an owner may create an existing bucket again; the stand-in would empty it.
+      // On AWS, the owner of a bucket may create it again; the stand-in would empty it.
       const exists = await s3.send(new HeadBucketCommand({ Bucket })).then(
         () => true,
         () => false,

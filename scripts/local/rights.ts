@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { FunctionResource } from './template';
 
-/** Permission granted by a statement of a function's role. */
+/** A permission that a statement of a function's role grants. */
 export interface Right {
   /** Such as `dynamodb:UpdateItem`. */
   readonly actions: readonly string[];
@@ -30,7 +30,7 @@ interface Statement {
   };
 }
 
-/** Reads permissions from a policy's statements, after references were resolved. */
+/** Reads permissions from a policy's statements, in which references have been resolved. */
 export function rightsOf(statements: readonly Statement[]): Right[] {
   return statements.map(({ Action, Resource, Condition }) => {
     const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];

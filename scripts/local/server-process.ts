@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Asks a server to stop, and waits until it has saved its state and ended. */
+/** Asks a server to stop, and waits until it has saved its state and exited. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -30,7 +30,7 @@ export async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Waits until a server is ready. Errors count as not ready yet.
+ * Waits until a server is ready. An error means that it is not ready yet.
  *
  * @throws {Problem} when the time is up
  */

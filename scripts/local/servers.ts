@@ -19,8 +19,8 @@ export interface Server {
 }
 
 /**
- * Returns the path of a Valkey or Redis server, version 7 or later: from PATH, else the one installed by
- * setup.
+ * Returns the path of a Valkey or Redis server, version 7 or later: one on the PATH, or else the one that setup
+ * installed.
  */
 export function hotServerBinary(): string {
   for (const name of ['valkey-server', 'redis-server']) {
@@ -36,10 +36,11 @@ export function hotServerBinary(): string {
 }
 
 /**
- * Runs the hot tier's server with ElastiCache's behaviour: it evicts nothing and persists nothing, so a killed server
- * loses its data. An orderly stop saves the data for the next start. A server that dies is replaced by an empty server.
+ * Runs the hot tier's server, which behaves like ElastiCache: it evicts nothing and persists nothing, so it loses its
+ * data when it is killed. An orderly stop saves the data for the next start. If the server dies, an empty one replaces
+ * it.
  *
- * @param socket path of a Unix socket at which the server listens, too, of at most 107 characters
+ * @param socket path of a Unix socket on which the server also listens, of at most 107 characters
  */
 export async function startHotServer(
   dataDir: string,
@@ -65,8 +66,8 @@ export async function startHotServer(
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
         ...['--shutdown-on-sigterm', 'save', ...(socket === undefined ? [] : ['--unixsocket', socket])],
       ],
-      // Give the server a process group of its own. Ctrl-C then reaches only the stack, which stops the server in an
-      // orderly way.
+      // Give the server its own process group. Ctrl-C then reaches only the stack, which stops the server in an orderly
+      // way.
       { stdio: ['ignore', log, log], detached: true },
     );
     adopt(child);
@@ -94,7 +95,7 @@ export async function startHotServer(
 }
 
 export interface AwsOptions {
-  /** Determines the order between sequence numbers of different shards (aws.py). @default random */
+  /** Determines the order of sequence numbers between shards (aws.py). @default random */
   readonly shardSeed?: string | undefined;
   /** File from {@link writeRights}. @default functions may do everything */
   readonly rightsFile?: string | undefined;
@@ -103,8 +104,8 @@ export interface AwsOptions {
 }
 
 /**
- * Runs the stand-in for Kinesis, DynamoDB and S3. It saves its state only on an orderly stop, so the stack
- * must end if the stand-in ends by itself; `onLost` is called then.
+ * Runs the stand-in for Kinesis, DynamoDB and S3. It saves its state only on an orderly stop. So if it ends by itself,
+ * the stack must end, too; `onLost` is called then.
  */
 export async function startAws(
   dataDir: string,

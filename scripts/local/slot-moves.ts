@@ -8,8 +8,8 @@ export interface SlotMove {
 }
 
 /**
- * Plans moves after which the first `shards` primaries serve equal numbers of slots (within one), and all others serve
- * none. Moves as few slots as possible.
+ * Plans moves after which the first `shards` primaries serve equal numbers of slots (give or take one), and all other
+ * primaries serve none. Moves as few slots as possible.
  *
  * @param owned slots of each primary
  */
@@ -18,7 +18,7 @@ export function planSlotMoves(owned: readonly (readonly SlotRange[])[], shards: 
     ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
   const all = owned.reduce((sum, ranges) => sum + count(ranges), 0);
   const has = owned.map(count);
-  // If the division leaves a remainder, the primaries with the most slots get one slot more.
+  // If the slots do not divide evenly, the primaries with the most slots get one more.
   const byCount = Array.from({ length: shards }, (_, i) => i).sort((a, b) => (has[b] ?? 0) - (has[a] ?? 0));
   const wanted = owned.map(() => 0);
   byCount.forEach((i, rank) => {

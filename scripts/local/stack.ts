@@ -50,7 +50,7 @@ export interface StackOptions {
    */
   readonly faults?: HostFaults;
   /**
-   * Determines the order between sequence numbers of different shards.
+   * Determines the order of sequence numbers between shards.
    *
    * @default the variable SHARD_SEED, else random
    */
@@ -62,7 +62,7 @@ export interface StackOptions {
    */
   readonly freedomsSeed?: number;
   /**
-   * Kinds of functions whose schedules are not run. A test can then choose the times of their runs.
+   * Kinds of functions whose schedules are not run, so that a test can choose when they run.
    *
    * @default none
    */
@@ -150,7 +150,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       report(`the stand-in for AWS ended unexpectedly, see ${join(dataDir, 'aws.log')}; stopping`);
       process.kill(process.pid, 'SIGTERM');
     };
-    // Stop both servers even if only one came up.
+    // Stop both servers even if only one of them has started.
     const stores: Server[] = [];
     cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
     const kept = <S extends Server>(server: S): S => {
@@ -221,8 +221,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
       writeRights(rightsFile, next.functions);
       const deployed = host.deploy(next.functions, functions);
-      // Take over only routes of functions that are running. New functions, stores, mappings and schedules need a
-      // restart.
+      // Take over only the routes of running functions. New functions, stores, mappings and schedules need a restart.
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
@@ -257,7 +256,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       });
       if (pids === written) return;
       written = pids;
-      // Write to another name first: the next start parses the file, and this process may be killed at any time.
+      // Write under another name first: the next start parses the file, and this process may be killed at any time.
       writeFileSync(`${pidsFile}.new`, pids);
       renameSync(`${pidsFile}.new`, pidsFile);
     };
@@ -315,7 +314,7 @@ function startWatchdog(dataDir: string | undefined) {
 /** Files of a data directory. Every start, however short, leaves at least one of them. */
 const OWN_FILES = ['stack.pid', 'pids.json', KEY_FILE, 'functions.log', 'valkey.log', 'aws.log'];
 
-/** Creates parent folders one by one, because Node's recursive mkdir never returns below /proc. */
+/** Creates parent folders one at a time, because Node's recursive mkdir never returns below /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
@@ -356,8 +355,8 @@ function claim(dataDir: string): () => void {
 }
 
 /**
- * Waits until the servers of a killed stack have saved their state and ended, because their files must not be
- * loaded before.
+ * Waits until the servers of a killed stack have saved their state and ended. Their files must not be loaded before
+ * that.
  */
 async function serversGone(dataDir: string): Promise<void> {
   const file = join(dataDir, 'pids.json');

@@ -1,4 +1,4 @@
-// Options of `npm start`. Plain JavaScript without dependencies, so that a fresh clone can print help and
+// Options of `npm start`. This is plain JavaScript without dependencies, so that a fresh clone can print help and
 // report a wrong option before anything is installed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,8 +46,8 @@ const OPTIONS = /** @type {const} */ ({
  *
  * @param {readonly string[]} args
  * @returns {{ readonly options: StartOptions } | { readonly output: string } | { readonly error: string }}
- *   the options to start with; or a text to print instead of starting; or a sentence that says which argument
- *   is wrong
+ *   the options to start with, or a text to print instead of starting, or a sentence that says which argument is
+ *   wrong
  */
 export function parseStartOptions(args) {
   const { tokens } = parseArgs({ args: [...args], options: OPTIONS, strict: false, tokens: true });

@@ -29,17 +29,17 @@ const SOURCES = [
 
 const CONTEXT = {
   ...context,
-  // Names each function's bundle in the template, as the CLI does.
+  // Gives the name of each function's bundle in the template, as the CLI does.
   'aws:cdk:enable-asset-metadata': true,
   // Stack traces are not needed: nobody looks up the code that created a resource.
   'aws:cdk:disable-creation-stack-traces': true,
 };
 
-/** Number of the last used cached folders, which are never removed. Each takes about 13 MB. */
+/** Number of most recently used folders that are never removed. Each takes about 13 MB. */
 const KEPT_FOLDERS = 20;
-/** Maximum time between two touches of a folder by a process that uses it, in ms. */
+/** Maximum time between two touches of a folder by a process that is using it, in ms. */
 const TOUCH_MS = 3_600_000;
-/** Time without a touch after which further folders are removed, in ms. */
+/** All other folders are removed if they have not been touched for this time, in ms. */
 const UNUSED_MS = 24 * TOUCH_MS;
 
 interface CachedFolder {
@@ -48,7 +48,7 @@ interface CachedFolder {
   readonly usedMs: number;
 }
 
-/** Returns the cached folders to remove, so that folders of old versions of the sources do not accumulate. */
+/** Returns the cached folders to remove, so that folders for old versions of the sources do not accumulate. */
 export function unusedFolders(folders: readonly CachedFolder[], nowMs: number): string[] {
   return folders
     .toSorted((a, b) => b.usedMs - a.usedMs)
@@ -71,12 +71,11 @@ export function bundlesIn(cacheDir: string, digest = digestOfSources()): string 
 }
 
 /**
- * Synthesizes the local stage, unless an earlier start did so from the same sources and settings. Runs the app
- * as the CDK CLI does, without the CLI, which takes as long to start as the app. Other settings of the same
- * sources reuse the functions' bundles.
+ * Synthesizes the local stage, unless an earlier start did so from the same sources and settings. Runs the app as the
+ * CDK CLI does, but without the CLI, which takes as long to start as the app. The functions' bundles are reused if only
+ * the settings differ.
  *
- * @param cacheDir contains a folder for each combination of sources and settings, and the bundles of the
- *   sources
+ * @param cacheDir contains a folder for each combination of sources and settings, and the bundles of the sources
  * @returns the cloud assembly's folder
  */
 export async function synthesize(
@@ -88,17 +87,17 @@ export async function synthesize(
   const settingsJson = JSON.stringify(settings);
   const assembly = join(cacheDir, digest.update(settingsJson).digest('hex').slice(0, 16));
   if (existsSync(assembly)) return used(assembly);
-  // Write to another name first, so that the folder is always complete and two stacks may synthesize concurrently.
+  // Write under another name first, so that the folder is always complete and two stacks may synthesize concurrently.
   const output = `${assembly}.${process.pid}`;
   mkdirSync(output, { recursive: true });
   const child = spawn(process.execPath, ['--import', 'tsx', join('infra', 'app.ts')], {
     cwd: root,
     env: {
       ...process.env,
-      // Let later syntheses with other settings load the CDK as it was compiled for the first.
+      // Let later syntheses with other settings load the CDK as compiled for the first one.
       NODE_COMPILE_CACHE: join(cacheDir, 'compiled'),
       BUNDLES: bundles,
-      // The tests in test/infra check the templates of every stage. That takes longer than the synthesis.
+      // The tests in test/infra check the templates of every stage. The check takes longer than the synthesis.
       CDK_VALIDATION: 'false',
       CDK_OUTDIR: output,
       CDK_CONTEXT_JSON: JSON.stringify({ ...CONTEXT, stage: 'local', settings: settingsJson }),

@@ -6,8 +6,8 @@ import { Problem } from './problem';
 import { type Right, rightsOf } from './rights';
 
 /**
- * Functions, routes, mappings, schedules and stores read from a synthesized cloud assembly, exactly as they
- * would be deployed.
+ * Functions, routes, mappings, schedules and stores, read from a synthesized cloud assembly exactly as they would be
+ * deployed.
  */
 export interface Stack {
   readonly functions: readonly FunctionResource[];
@@ -35,7 +35,7 @@ export interface FunctionResource {
   readonly rights: readonly Right[];
 }
 
-/** Returns functions with some settings changed, as another deployment would have them. */
+/** Returns functions with some settings changed, as a deployment with those settings would have them. */
 export function withSettings(
   functions: readonly FunctionResource[],
   changed: Partial<RuntimeSettings>,
@@ -109,7 +109,7 @@ export interface Template {
   readonly Outputs?: Record<string, { Value: unknown; Export?: { Name: unknown } }>;
 }
 
-/** Returns a store's local name. S3 allows lower case only. */
+/** Returns a store's local name. S3 allows only lower case. */
 export function physicalName(logicalId: string): string {
   const words = logicalId.replace(/([a-z])([A-Z])/g, '$1-$2').toLowerCase();
   return `heterotsdb-local-${words}`;
@@ -132,7 +132,7 @@ export function readAssembly(dir: string): Stack {
  * Reads CloudFormation templates, and returns the resources that the local stack must run.
  *
  * @param assemblyDir folder to which the bundles' paths are relative
- * @throws {Problem} naming what the local stack cannot run
+ * @throws {Problem} that says what the local stack cannot run
  */
 export function readTemplates(templates: readonly Template[], assemblyDir: string): Stack {
   const exported = new Map<string, () => unknown>();
@@ -160,7 +160,7 @@ export function readTemplates(templates: readonly Template[], assemblyDir: strin
 
 type Resolve = (value: unknown) => unknown;
 
-/** Evaluates CloudFormation's intrinsic functions to names of the local stack's resources. */
+/** Evaluates CloudFormation's intrinsic functions, with the names that resources have in the local stack. */
 function resolver(template: Template, exported: ReadonlyMap<string, () => unknown>): Resolve {
   const pseudo: Record<string, string> = {
     'AWS::Region': REGION,
@@ -309,7 +309,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     }),
     streams: ofType('AWS::Kinesis::Stream').map(({ logicalId, properties }) => ({
       logicalId,
-      // Only an on-demand stream has no shard count. Kinesis starts such a stream with four shards.
+      // Only an on-demand stream has no shard count. Kinesis starts it with four shards.
       shards: Number(properties.ShardCount ?? 4),
       retentionHours: Number(properties.RetentionPeriodHours ?? 24),
     })),

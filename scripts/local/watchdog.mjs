@@ -1,12 +1,12 @@
-// Outlives the local stack until its servers have stopped. The stack reports over a pipe which processes it
-// starts (`+pid`) and which have ended (`-pid`). When the pipe closes, for whatever reason, the watchdog
-// stops the remaining processes in order. It also removes the data directory of an ephemeral stack.
+// Outlives the local stack until the stack's servers have stopped. Over a pipe, the stack reports the processes that it
+// starts (`+pid`) and those that have ended (`-pid`). When the pipe closes, for whatever reason, the watchdog stops the
+// remaining processes in order. It also removes the data directory of an ephemeral stack.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [ephemeralDir] = process.argv.slice(2);
 
-/** Time for a server to save its state, in ms. */
+/** Time that a server gets to save its state, in ms. */
 const PATIENCE_MS = 120_000;
 const pids = new Set();
 

@@ -27,7 +27,7 @@ export interface Delivery {
   readonly times: number;
   /** Delay before the first delivery, in ms. Other shards proceed in the meantime. */
   readonly delayMs: number;
-  /** Whether two instances get the batch concurrently. */
+  /** Whether two instances get the batch at the same time. */
   readonly isTwiceAtOnce?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface HostFaults {
  * Returns the variables that a function's instance gets in addition to the template's, or in place of them. Locally,
  * the hot tier has no TLS, cluster mode or IAM, and the API has no domain name.
  *
- * @param secret key id that the host's Lambda API requires; the stand-in for AWS accepts any
+ * @param secret the key id that the host's Lambda API requires; the stand-in for AWS accepts any key id
  */
 export function localVariables(
   { name, environment }: FunctionResource,

@@ -15,8 +15,8 @@ const DEFAULT_CACHE_NODES = 300;
 const CALL_MS = 10_000;
 
 /**
- * Reads facts about the environment's account and region. If a fact cannot be read, the result contains the reason in
- * its place; all other facts are still returned.
+ * Reads facts about the environment's account and region. If a fact cannot be read, the result has the reason in its
+ * place; all other facts are still returned.
  *
  * @param names names of the stacks and functions that a stage would create
  */

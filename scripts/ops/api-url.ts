@@ -9,9 +9,7 @@ export function apiUrlOption(): Option {
   );
 }
 
-/**
- * @throws {OperatorError} if a stack on AWS has no `--api-url`, or the address is not an HTTP URL
- */
+/** @throws {OperatorError} if `--api-url` is missing for a stack on AWS, or the address is not an HTTP URL */
 export function apiUrlOf(options: { url: string; stack?: string; apiUrl?: string }): string {
   if (options.stack !== undefined && options.apiUrl === undefined)
     throw new OperatorError("--stack needs --api-url, the stack's output ApiUrl");

@@ -2,9 +2,9 @@ import type { ArchivePlace } from '../../shared/operations/archive-commands';
 
 /** SQL statements that read a tenant's archive in the bucket. */
 export interface ArchiveSql {
-  /** For Athena: creates a table of all tenants listed in `tenant.values`. Partitions need not be added. */
+  /** For Athena: creates a table with all tenants listed in `tenant.values`. Partitions need not be added. */
   readonly athena: string;
-  /** For DuckDB: prepares access to the bucket, and queries the hourly means and maxima of all series. */
+  /** For DuckDB: gives access to the bucket, and queries the hourly means and maxima of all series. */
   readonly duckdb: string;
 }
 

@@ -62,9 +62,9 @@ export function verifyText({ objects, samples, bytes, differences }: VerifyResul
 }
 
 /**
- * Makes the command exit with 1 if an object differs.
+ * Makes the command exit with 1 if an object differs from the manifest.
  *
- * @throws {OperatorError} when an object differs
+ * @throws {OperatorError} if an object differs
  */
 export function requireSame({ differences }: VerifyResult): void {
   if (differences.length > 0)

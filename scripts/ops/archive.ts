@@ -24,11 +24,11 @@ export interface ArchiveTotals {
   readonly archived: number;
   readonly purged: number;
   /**
-   * Partition-days whose warm items stay, because they were archived less than `purgeAfter` ago or have
-   * changed since.
+   * Number of partition-days whose warm items were kept, because the days were archived less than `purgeAfter` ago or
+   * have changed since.
    */
   readonly unpurged: number;
-  /** Partition-days deleted because they are past the retention. */
+  /** Number of partition-days that were deleted because they are past the retention. */
   readonly expired: number;
 }
 

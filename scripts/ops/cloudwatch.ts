@@ -12,7 +12,7 @@ export interface WatchedMetric {
 export interface StageAlarm {
   readonly name: string;
   readonly state: string;
-  /** Whether the alarm fires when its metric has no values. */
+  /** Whether the alarm fires if its metric has no values. */
   readonly isSilenceAlarming: boolean;
   readonly metrics: readonly WatchedMetric[];
 }
@@ -29,11 +29,11 @@ const MAX_QUERIES = 500;
 const CALL_MS = 30_000;
 
 /**
- * The two calls to CloudWatch that a smoke test makes. They use our own signer, to avoid a dependency on the SDK's
- * client for only two calls.
+ * The two calls to CloudWatch that a smoke test makes. They use our own signer: two calls alone do not justify a
+ * dependency on the SDK's client.
  */
 export class CloudWatch {
-  /** A client of another service, which all commands use to find the region and the credentials. */
+  /** A client of another service. All commands use it to find the region and the credentials. */
   private readonly account = new LambdaClient({});
   private readonly sign = makeSigner('monitoring');
 

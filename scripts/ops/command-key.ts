@@ -7,13 +7,13 @@ import { interruptible } from './signals';
 export interface CommandKey {
   readonly tenant: string;
   readonly rights: readonly Right[];
-  /** Time after which the key expires, in ms, in case the command is killed before it can revoke the key. */
+  /** Lifetime of the key in ms, in case the command is killed before it can revoke the key. */
   readonly lifetimeMs: number;
 }
 
 /**
- * Runs work with its own API key. The key does not count towards a tenant's limit of two keys. It is revoked at the
- * end, and also when Ctrl-C ends the command.
+ * Runs work with an API key of its own. The key does not count towards a tenant's limit of two keys. It is revoked at
+ * the end, even if Ctrl-C ends the command.
  */
 export async function withCommandKey<T>(
   functions: Functions,
@@ -35,7 +35,7 @@ export async function withCommandKey<T>(
     progress('interrupted; revoking the key of this command');
     await revoke();
   };
-  // The signal may arrive before the key has been created. Then `stop` waits for the key, and revokes it.
+  // The signal may arrive before the key has been created. `stop` then waits for the key, and revokes it.
   return interruptible(stop, async () => {
     try {
       return await work((await creating).key);

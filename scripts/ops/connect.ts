@@ -52,7 +52,7 @@ curl -sS --fail-with-body '${url}/prometheus/api/v1/query?query=connect_value' -
 
 type Client = keyof typeof CLIENTS;
 
-/** `ops connect`. It makes no call, so it also works while the stack is down. */
+/** `ops connect`. It makes no calls, so it works even while the stack is down. */
 export function connectCommand(): Command {
   return withApi(command('connect', 'print the configuration that a client needs to use this stack'))
     .addArgument(

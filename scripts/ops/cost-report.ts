@@ -21,12 +21,11 @@ import {
 import { table } from './table';
 
 /**
- * The report also has the costs of larger loads, in which a sample is cheaper: larger requests cost less for
- * each sample, and more series share the fixed costs. These are the factors by which requests and series
- * grow.
+ * The report also shows the costs of larger loads, in which a sample is cheaper: larger requests cost less per sample,
+ * and more series share the fixed costs. Requests and series grow by these factors.
  */
 const LARGER = { requests: 4, series: 10 };
-/** Number of requests per second that AWS admits for each unit of concurrency of a function with a URL. */
+/** Number of requests per second that AWS admits per unit of concurrency of a function with a URL. */
 const URL_REQUESTS_PER_CONCURRENCY = 10;
 const LEAST_POST_CONCURRENCY = 100;
 /** AWS's default quota of concurrent executions. */
@@ -55,7 +54,7 @@ export interface LoadOptions extends StageOptions {
   readonly series: number;
   /** Time between two samples of a series, in ms. */
   readonly interval: number;
-  /** How long samples can be read, in ms. @default the stage's setting */
+  /** How long samples can be read after their time, in ms. @default the stage's setting */
   readonly retention?: number;
   readonly batch: number;
   readonly reads: number;
@@ -71,8 +70,8 @@ export interface LoadOptions extends StageOptions {
 /**
  * Estimates the monthly cost of an idle stage.
  *
- * @returns what `ops cost --idle --json` prints: `deploy` is the command that deploys the stage, `size` the preset given
- *   by `-c size=`, and `sizes` has all presets with the same other settings (none for a stage without sizes)
+ * @returns what `ops cost --idle --json` prints. `deploy` is the command that deploys the stage, and `size` the preset
+ *   given by `-c size=`. `sizes` contains all presets with the same other settings (none for a stage without sizes).
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
 export function idleReport({ stage, set, ...options }: StageOptions) {
@@ -139,13 +138,13 @@ export function costReport(options: LoadOptions) {
     /** Costs if each host posts its own samples at every interval. */
     byHost: billOf(deployed, byHost),
     others: OTHERS,
-    /** Costs of the larger loads. They show how the price comes closer to $6 per billion samples. */
+    /** Costs of the larger loads. They show how the price approaches $6 per billion samples. */
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
       otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),
       otherLoad('both', LARGER.requests, LARGER.series),
     ],
-    /** Costs with another setting. */
+    /** Costs if one setting is different. */
     alternatives: others
       .filter((set) => !Object.keys(set).some((name) => name in options.set))
       .map((set) => {
@@ -164,8 +163,7 @@ export function costReport(options: LoadOptions) {
 }
 
 /**
- * Returns settings with which clients post to the URL of the function `post`. They leave room for twice the load's
- * requests.
+ * Returns settings with which clients post to the URL of the function `post`, with room for twice the load's requests.
  */
 function atUrl(load: Load): Record<string, string> {
   const perSecond = ((load.series / load.samplesPerRequest) * 1000) / load.intervalMs;
@@ -173,7 +171,7 @@ function atUrl(load: Load): Record<string, string> {
   return {
     postEndpoint: 'url',
     postConcurrency: String(Math.max(LEAST_POST_CONCURRENCY, needed)),
-    // A large load needs a larger quota of AWS than a new stage assumes.
+    // For a large load, AWS's quota must be larger than a new stage assumes.
     ...(needed > LEAST_POST_CONCURRENCY && { accountConcurrency: String(ACCOUNT_CONCURRENCY + needed) }),
   };
 }

@@ -16,7 +16,7 @@ export interface DeleteOptions extends SourceOptions {
   readonly from?: number;
   readonly to?: number;
   readonly dryRun?: boolean;
-  /** Deletes without counting and confirmation. */
+  /** Deletes without counting and without asking for confirmation. */
   readonly yes?: boolean;
 }
 
@@ -60,8 +60,8 @@ export function deleteCommand(): Command {
 }
 
 /**
- * Deletes a source's samples of some metrics posted until now. Unless `yes` is set, counts them and asks for
- * confirmation first.
+ * Deletes the samples of some of a source's metrics that have been posted until now. Unless `yes` is set, counts them
+ * and asks for confirmation first.
  *
  * @throws {OperatorError} also if the operator does not confirm
  */
@@ -85,7 +85,7 @@ export async function deleteSamples(
     if (options.dryRun) return { isDryRun: true, series, samples };
     const names = series.map((metric) => metric.name);
     await confirm(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
-    // If metrics have appeared since the count, delete nothing: the user has not agreed to delete them.
+    // If metrics have appeared since the count, delete nothing, because the user has not agreed to delete them.
     mostSeries = series.length;
   }
   const result = await functions.invoke<DeletionResult>('deleter', { ...given, from, to, mostSeries });

@@ -12,8 +12,8 @@ export interface DrainResult {
 }
 
 /**
- * Number of consecutive slices without progress after which the command fails. By then, the leases of
- * flushers that have ended have expired, so they cannot be the reason.
+ * The command fails after this many consecutive slices without progress. By then, the leases of flushers that have
+ * ended have expired, so they cannot be the cause.
  */
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;

@@ -14,9 +14,7 @@ export class StageCache implements Resharding {
   private readonly client = new ElastiCacheClient({});
   private readonly description: string;
 
-  /**
-   * @param stack stack such as `heterotsdb-production`; region and credentials come from the environment
-   */
+  /** @param stack stack such as `heterotsdb-production`; region and credentials come from the environment */
   constructor(private readonly stack: string) {
     this.description = `HeteroTSDB ${stageOf(stack)} hot tier`;
   }

@@ -2,7 +2,8 @@ import { encodeWriteRequest } from '../../shared/protocol/prometheus/write-reque
 import type { ImportSample } from './import-mapping';
 
 /**
- * Maximum number of samples in one invocation. Each may need its own row, and a request may have 32,768 rows.
+ * Maximum number of samples in one invocation. Each sample may need a row of its own, and a request may have 32,768
+ * rows.
  */
 const MAX_SAMPLES = 30_000;
 /** Maximum body size of one invocation, in bytes. Lambda accepts 6 MB of JSON, in which the body is base64. */
@@ -45,7 +46,7 @@ export class ImportBatch {
   }
 }
 
-/** Returns a key that is equal for equal labels in any order. */
+/** Returns a key for labels, which is the same in whatever order the labels are given. */
 export function seriesKey(labels: ImportSample['labels']): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -8,7 +8,7 @@ export interface ImportSample {
   readonly value: number;
 }
 
-/** A field of a file is invalid. The message has the place, the field, its value and the allowed values. */
+/** A field of a file is invalid. The message names the place and the field, its value and the allowed values. */
 export class InvalidFieldError extends Error {
   override readonly name = 'InvalidFieldError';
 }
@@ -20,14 +20,14 @@ export interface Mapping {
   readonly name: readonly string[];
   /** Candidate columns for the value; the first non-empty one is used. */
   readonly value: readonly string[];
-  /** Columns that each contain a metric, mapped to the metric's name (wide rows). */
+  /** Columns that each contain a metric, with the metric's name (wide rows). */
   readonly metrics: ReadonlyMap<string, string>;
-  /** Columns with labels as a JSON object, as in the archive's own files. */
+  /** Columns that contain labels as a JSON object, as in the archive's own files. */
   readonly labels: readonly string[];
-  /** Label names by column. Other columns become labels with the column's name. */
+  /** Label names by column. Any other column becomes a label with the column's name. */
   readonly renamed: ReadonlyMap<string, string>;
   readonly ignored: ReadonlySet<string>;
-  /** Labels added to every sample. */
+  /** Labels that are added to every sample. */
   readonly constants: Readonly<Record<string, string>>;
 }
 
@@ -157,7 +157,7 @@ function jsonLabels(at: string, column: string, field: unknown): [string, string
         value === null ? [] : [[name, textOf(value)]],
       );
   } catch {
-    // Ignore this error: the error below names the field.
+    // Ignore this error, because the error below names the field.
   }
   throw new InvalidFieldError(`${at}: ${column} is ${shown(field)}, a JSON object of labels is expected`);
 }
@@ -172,7 +172,9 @@ function numberOf(at: string, column: string, field: unknown): number {
   return number;
 }
 
-/** Parses a number as in Prometheus' and CSV files: `1e3`, `NaN`, `+Inf`; `true` is 1 and `false` 0. */
+/**
+ * Parses a number as it is written in Prometheus' and CSV files: `1e3`, `NaN`, `+Inf`; `true` is 1 and `false` is 0.
+ */
 export function parseValue(text: string): number | undefined {
   if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
   const word = /^([+-]?)(nan|inf|infinity|true|false)$/i.exec(text);
@@ -184,8 +186,8 @@ export function parseValue(text: string): number | undefined {
 }
 
 /**
- * Largest numbers read as Unix times in s, ms and us. For times of this century, the numbers in these units differ by
- * factors of a thousand.
+ * A number below the first limit is read as Unix time in s, below the second in ms, and below the third in us. For
+ * times of this century, the numbers in these units differ by factors of a thousand.
  */
 const LARGEST = [1e11, 1e14, 1e17];
 
@@ -204,7 +206,7 @@ function timeOf(at: string, column: string, field: unknown): number {
   return ms;
 }
 
-/** Converts a Unix time in s, ms, us or ns to ms. The magnitude of the time determines its unit. */
+/** Converts a Unix time in s, ms, us or ns to ms. The size of the number determines its unit. */
 export function unixMsOf(time: number | bigint): number | undefined {
   const number = Number(time);
   if (!Number.isFinite(number)) return undefined;

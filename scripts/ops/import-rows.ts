@@ -29,7 +29,7 @@ function openText(file: string): Readable {
   const stream = createReadStream(file);
   if (!file.endsWith('.gz')) return stream;
   const text = createGunzip();
-  // Pass an error of reading the file on to the reader of the text.
+  // If the file cannot be read, pass the error on to the reader of the text.
   stream.on('error', (error) => text.destroy(error));
   return stream.pipe(text);
 }

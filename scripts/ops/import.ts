@@ -17,9 +17,7 @@ type Format = (typeof FORMATS)[number];
 export interface ImportOptions {
   readonly file: string;
   readonly tenant: string;
-  /**
-   * @default determined by the file's extension
-   */
+  /** @default derived from the file's extension */
   readonly format?: Format;
   readonly map: readonly string[];
   readonly skipInvalid?: boolean;
@@ -27,19 +25,19 @@ export interface ImportOptions {
   /** Samples per second. */
   readonly rate: number;
   readonly restart?: boolean;
-  /** Maximum number of samples that one invocation of the importer gets. */
+  /** Maximum number of samples in one invocation of the importer. */
   readonly batchSamples?: number;
 }
 
 export interface ImportTotals {
   readonly rows: number;
-  /** Samples sent, or in a dry run, samples that would be sent. */
+  /** Number of samples sent, or in a dry run, that would be sent. */
   readonly samples: number;
   readonly series: number;
   /** First and last time of the samples, in ISO format. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Number of rejected samples by reason, each with the first example. */
+  /** Number of rejected samples by reason, each with the first example of the reason. */
   readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
   /** Number of rows skipped because an earlier run had sent them. */
   readonly resumedAtRow: number;
@@ -140,7 +138,7 @@ export async function importFile(
       total.refuse(reasons[0] ?? 'the importer left them out', refused, reasons[0] ?? '');
       total.samples -= refused;
     }
-    // Store the progress before the wait, in which an impatient user presses Ctrl-C.
+    // Store the progress before the wait, since an impatient user presses Ctrl-C during the wait.
     if (!dryRun) {
       writeCheckpoint(file, { of, rows: total.rows, isDone: false });
       await sleep(Math.max(0, beganMs + (1000 * batch.samples) / rate - performance.now()));
@@ -196,7 +194,7 @@ class Totals {
   /**
    * Counts a sample.
    *
-   * @returns whether its time is accepted
+   * @returns whether the sample's time is accepted
    */
   take(key: string, { timestamp }: ImportSample): boolean {
     const { fromMs, toMs } = this.accepted;
@@ -207,7 +205,7 @@ class Totals {
       this.samples++;
       if (timestamp < this.fromMs) this.fromMs = timestamp;
       if (timestamp > this.toMs) this.toMs = timestamp;
-      // Remember hashes of the series' keys, which take less memory than the keys themselves.
+      // Store hashes of the series' keys, which take less memory than the keys themselves.
       if (this.series.size < MAX_COUNTED) this.series.add(hash('sha1', key, 'base64').slice(0, 12));
       return true;
     }
@@ -229,9 +227,7 @@ class Totals {
   }
 }
 
-/**
- * Yields a file's rows. Samples are parsed lazily, so that rows sent by an earlier run are skipped unparsed.
- */
+/** Yields a file's rows. Samples are parsed lazily, so rows sent by an earlier run are skipped without parsing them. */
 async function* rowsOf(
   file: string,
   { format = formatOf(file), map }: ImportOptions,
@@ -277,7 +273,7 @@ function formatOf(file: string): Format {
 /**
  * Sends samples through the function `importer`.
  *
- * @throws {OperatorError} when the function cannot be reached for half a minute, or at once if the call is denied
+ * @throws {OperatorError} if the function cannot be reached for half a minute, or immediately if the call is denied
  */
 export async function sendImport(
   functions: Pick<Functions, 'invoke'>,
@@ -303,9 +299,7 @@ function checkpointOf(file: string): string {
   return `${file}.import.json`;
 }
 
-/**
- * @throws {OperatorError} when the checkpoint belongs to another file or other options
- */
+/** @throws {OperatorError} if the checkpoint belongs to another file or to other options */
 function readCheckpoint(file: string, of: string): Checkpoint | undefined {
   const path = checkpointOf(file);
   if (!existsSync(path)) return undefined;

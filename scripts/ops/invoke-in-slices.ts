@@ -1,7 +1,7 @@
 import type { FunctionName } from '../../shared/platform/names';
 import type { Functions } from './invoke';
 
-/** A part of a long command's work. `next` is where the next slice starts; null or absent in the last one. */
+/** A part of a long command's work. `next` says where the next slice starts; it is null or absent in the last slice. */
 interface Slice {
   readonly next?: unknown;
 }

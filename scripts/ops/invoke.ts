@@ -8,7 +8,7 @@ import {
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
-/** An input is invalid, a function failed, or there was no response. The message is addressed to the operator. */
+/** An input is invalid, a function failed, or there was no response. The message is written for the operator. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
@@ -18,7 +18,7 @@ export class DeniedError extends OperatorError {}
 
 /** Maximum number of attempts at a request while the stack is busy or unavailable. */
 export const TRIES = 6;
-/** Waits after a failed attempt: 1 s at most after the first, twice as long after each further one. */
+/** Waits after a failed attempt: at most 1 s after the first, and twice as long after each further one. */
 export const waitAfter = (tries: number) => sleep(500 * 2 ** tries * (0.5 + Math.random() / 2));
 
 /** Invokes the functions of a stack with the AWS Lambda client. */
@@ -62,7 +62,7 @@ export class Functions {
     });
   }
 
-  /** @throws {OperatorError} a {@link DeniedError} if the credentials do not suffice */
+  /** @throws {OperatorError} a {@link DeniedError} if the credentials do not permit the call */
   async invoke<T>(name: FunctionName, payload: unknown): Promise<T> {
     const target = functionName(this.stage, name);
     const { FunctionError, Payload } = await this.client
@@ -116,15 +116,15 @@ export class Functions {
   }
 }
 
-/** Names of errors with which AWS rejects missing rights. */
+/** Names of errors with which AWS rejects calls for lack of permission. */
 const DENIED = /^AccessDenied(Exception)?$/;
-/** Names of errors for credentials that the client does not find, or that AWS does not know or that have expired. */
+/** Names of errors about credentials that the client cannot find, that AWS does not recognise, or that have expired. */
 const SIGNED_OUT =
   /^(CredentialsProviderError|(ExpiredToken|InvalidSignature|InvalidClientTokenId|UnrecognizedClient)(Exception)?)$/;
 
 /**
- * `errorType` of a function's response when the function rejects its input. The error message is complete without
- * the function's name.
+ * `errorType` of a response in which a function rejects its input. The error message is complete without the function's
+ * name.
  */
 const INPUT_ERROR = 'InvalidEventError';
 

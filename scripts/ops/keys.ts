@@ -90,7 +90,7 @@ function parseRights(text: string): Right[] {
   return rights as Right[];
 }
 
-/** Parses the end of a key's validity: a time, or a duration from now. Returns Unix time in ms. */
+/** Parses the time at which a key's validity ends: a time, or a duration from now. Returns Unix time in ms. */
 function parseExpiry(text: string): number {
   const ms = /^\d{4}-/.test(text) ? parseTime(text) : Date.now() + parseDurationOption(text);
   if (Number.isNaN(new Date(ms).getTime())) throw new InvalidValueError(`${text} is out of range.`);

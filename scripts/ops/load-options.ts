@@ -48,7 +48,7 @@ export function withLoad(command: Command): Command {
 const UNITS_FILES = { dense: 'measured-units.json', telegraf: 'measured-units-telegraf.json' };
 export type Shape = keyof typeof UNITS_FILES;
 
-/** Returns the path of the file of measured units. */
+/** Returns the path of the file with the measured units. */
 export function unitsFile({
   units,
   shape = 'dense',
@@ -59,7 +59,7 @@ export function unitsFile({
   return units ?? join(__dirname, UNITS_FILES[shape]);
 }
 
-/** Runs `compute` and turns errors that the operator can fix into an OperatorError. */
+/** Runs `compute`, and turns errors that the operator can fix into an OperatorError. */
 export function inSentences<T>(compute: () => T): T {
   try {
     return compute();

@@ -2,7 +2,7 @@ import { parseDuration } from '../../shared/model/duration';
 import { OperatorError } from './invoke';
 
 /**
- * The value of an option or argument is invalid. Because of `code`, commander prints the message after the
+ * The value of an option or argument is invalid. Because the error has a `code`, commander prints the message after the
  * option's name.
  */
 export class InvalidValueError extends Error {
@@ -10,7 +10,10 @@ export class InvalidValueError extends Error {
   readonly code = 'commander.invalidArgument';
 }
 
-/** Largest number read as Unix time in seconds (the year 5138). Current Unix times in ms are larger. */
+/**
+ * Numbers up to this one are read as Unix times in seconds (it is in the year 5138). Current Unix times in ms are
+ * larger.
+ */
 const LAST_SECONDS = 1e11;
 
 /** A date, or a date with a time of day and perhaps a zone. */
@@ -67,7 +70,7 @@ function isDay(text: string): boolean {
 /**
  * Parses a duration.
  *
- * @returns ms, at least 1
+ * @returns the duration in ms, at least 1
  */
 export function parseDurationOption(text: string): number {
   const ms = parseDuration(text);
@@ -76,7 +79,7 @@ export function parseDurationOption(text: string): number {
   throw new InvalidValueError(`Give a duration such as 60s, 15m, 1h or 460d.${hint}`);
 }
 
-/** Returns a parser of whole numbers from `least` to `max`. */
+/** Returns a parser for whole numbers from `least` to `max`. */
 export function parseCount(max: number, least = 1): (text: string) => number {
   return (text) => {
     const count = Number(text);

@@ -20,11 +20,11 @@ export interface AccountFacts {
   readonly concurrency: Fact<number>;
   readonly shards: Fact<Quota>;
   readonly vpcs: Fact<Quota>;
-  /** Ranges of the addresses of the region's VPCs, such as `10.0.0.0/16`. */
+  /** Address ranges of the region's VPCs, such as `10.0.0.0/16`. */
   readonly ranges: Fact<readonly string[]>;
   readonly gatewayEndpoints: Fact<Quota>;
   readonly cacheNodes: Fact<Quota>;
-  /** Services of {@link LINKED_ROLES} whose role exists. */
+  /** The services in {@link LINKED_ROLES} whose role exists. */
   readonly linkedRoles: Fact<readonly string[]>;
 }
 
@@ -41,19 +41,19 @@ export interface Finding {
   readonly todo: string | undefined;
 }
 
-/** Services that need a service-linked role. The first use creates it if the deployer has the permission. */
+/** Services that need a service-linked role. First use creates the role if the deployer has the permission. */
 export const LINKED_ROLES = {
   'elasticache.amazonaws.com': 'AWSServiceRoleForElastiCache',
 } as const;
 
 /** Smallest bootstrap version that `cdk deploy` accepts. */
 const MIN_BOOTSTRAP = 6;
-/** Executions that Lambda keeps unreserved in every account. */
+/** Number of concurrent executions that Lambda keeps unreserved in every account. */
 const UNRESERVED = 100;
-/** Concurrent executions of a new account before AWS raises its quota. */
+/** Quota of concurrent executions of a new account, before AWS raises it. */
 const NEW_ACCOUNT = 10;
 
-/** Gateway endpoints of the stage's VPC: one for DynamoDB and one for S3. */
+/** Number of gateway endpoints in the stage's VPC: one for DynamoDB and one for S3. */
 const GATEWAY_ENDPOINTS = 2;
 
 /** States of a stack that block further deployments. */
@@ -102,7 +102,7 @@ export function preflightFindings(
     ),
     judge('names of functions', facts.functions, 'allow your credentials lambda:ListFunctions', (taken) => ({
       saw: taken.length === 0 ? 'free' : taken.join(', '),
-      // If a stack of the stage exists, the existing functions belong to it.
+      // If one of the stage's stacks exists, the existing functions belong to it.
       todo:
         taken.length > 0 && !hasStack
           ? 'another application uses these names: delete its functions, or choose another stage'
@@ -135,7 +135,7 @@ export function preflightFindings(
       'allow your credentials ec2:DescribeVpcEndpoints',
       'ask for more: Service Quotas, Amazon VPC, L-1B52E74A; or delete one that is unused',
     ),
-    // An overlap is no error: two VPCs may have the same addresses.
+    // An overlap is not an error, because two VPCs may have the same addresses.
     judge('addresses', facts.ranges, 'allow your credentials ec2:DescribeVpcs', (ranges) => {
       const others = hasStack ? [] : ranges.filter((range) => overlap(range, VPC_RANGE));
       return {

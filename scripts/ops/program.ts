@@ -22,8 +22,8 @@ import { usageCommand } from './usage';
 import { whereCommand } from './where';
 
 /**
- * Creates the program `ops` with all its commands. Create a new one for each command line, because commander
- * keeps parsed options.
+ * Creates the program `ops` with all its commands. Create a new program for each command line, because commander keeps
+ * the options that it has parsed.
  */
 export function opsProgram(): Command {
   const commands = [

@@ -77,9 +77,9 @@ function quarantinedText(record: QuarantinedRecord): string {
 export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed' | 'unanswered'>;
 
 /**
- * Redrives all of the quarantine, or all dead letters, slice by slice. Safe to repeat.
+ * Redrives everything in quarantine, or all dead letters, slice by slice. Safe to repeat.
  *
- * @throws {OperatorError} if some objects failed; each failure was printed, and the other objects were
+ * @throws {OperatorError} if some objects failed; each failure has been printed, and the other objects have been
  *   redriven
  */
 export async function redriveAll(
@@ -90,7 +90,7 @@ export async function redriveAll(
   const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
   let unanswered = 0;
-  // A stage of an earlier release does not count unanswered objects.
+  // A stage that runs an earlier release does not count unanswered objects.
   type Slice = Omit<RedriveResult, 'unanswered'> & Partial<Pick<RedriveResult, 'unanswered'>>;
   for await (const slice of invokeInSlices<Slice>(functions, 'recovery', { action: 'redrive', kind })) {
     for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];

@@ -63,9 +63,9 @@ function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<
 }
 
 /**
- * Starts a replay unless a running one covers it, and watches it until it ends. If the command is
- * interrupted, the replay continues. Repeating the command watches it again, or replays the same span once
- * more, which changes nothing.
+ * Starts a replay unless a running one covers the same span, and watches it until it ends. If the command is
+ * interrupted, the replay continues. Repeating the command watches it again, or replays the same span once more, which
+ * changes nothing.
  */
 export async function replay(
   functions: Functions,

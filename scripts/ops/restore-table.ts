@@ -11,16 +11,15 @@ import {
 import { OperatorError } from './invoke';
 
 const LOOK_MS = 15_000;
-/** Maximum duration of a restore, in ms. AWS says that most restores take less than an hour. */
+/** Maximum duration of a restore, in ms. According to AWS, most restores take less than an hour. */
 const RESTORE_MS = 2 * 3_600_000;
 
 /**
- * Tests the backup of a table: restores it under a new name, looks for an item in the restored table, and
- * deletes the restored table. Before that, deletes the table that an interrupted run may have left under the
- * new name.
+ * Tests the backup of a table: restores it under a new name, looks for an item in the restored table, and deletes the
+ * restored table. First deletes any table that an interrupted run has left under the new name.
  *
- * @returns seconds of the restore; undefined if the table has no point-in-time recovery
- * @throws {OperatorError} also when the restored table is empty
+ * @returns duration of the restore in seconds; undefined if the table has no point-in-time recovery
+ * @throws {OperatorError} also if the restored table is empty
  */
 export async function restoreTable(
   source: string,

@@ -7,7 +7,7 @@ import { type Functions, OperatorError } from './invoke';
 import { parseCount } from './option-values';
 import { interruptibleSlices } from './signals';
 
-/** Number of shards of the hot tier. */
+/** State of the hot tier's shards. */
 export interface ShardState {
   readonly shards: number;
   /** Whether a change is in progress. */
@@ -23,7 +23,7 @@ export interface Resharding {
 
 export interface ScaleOptions {
   readonly shards: number;
-  /** Whether memory is flushed first. */
+  /** Whether memory is flushed before slots move. */
   readonly drains: boolean;
   /** Polling interval in ms. */
   readonly lookMs: number;
@@ -31,7 +31,10 @@ export interface ScaleOptions {
   readonly beginMs: number;
 }
 
-/** Time for which an interrupted command still counts as running, ms. During it, functions expect slots to move. */
+/**
+ * Time for which a command still counts as running after it was interrupted, in ms. Meanwhile, functions expect slots
+ * to move.
+ */
 const SCALING_MS = 15 * 60_000;
 const LOOK_MS = 2_000;
 const BEGIN_MS = 60_000;
@@ -68,7 +71,7 @@ export function scaleCommand(): Command {
     });
 }
 
-/** Changes the number of shards. If Ctrl-C ends the command, it prints how far the change had come. */
+/** Changes the number of shards. If Ctrl-C ends the command, the command prints how far the change has come. */
 export function scaleInterruptibly(
   functions: Pick<Functions, 'invoke'>,
   resharding: Resharding,
@@ -81,10 +84,10 @@ export function scaleInterruptibly(
 }
 
 /**
- * Changes the number of shards. If it is interrupted, slots keep moving; repeating it resumes, or does
- * nothing if the change is complete.
+ * Changes the number of shards. If the command is interrupted, slots keep moving; repeating the command resumes the
+ * change, or does nothing if the change is complete.
  *
- * @throws {OperatorError} when slots do not start to move
+ * @throws {OperatorError} if slots do not start to move
  */
 export async function scale(
   functions: Pick<Functions, 'invoke'>,
@@ -97,7 +100,7 @@ export async function scale(
     functions.invoke<MemoryWatch>('operator', { command: 'watch memory', scalingForMs });
   const startedMs = now();
   const first = await resharding.look();
-  // Start watching before anything moves, because recovery must know the current primaries.
+  // Start watching before anything moves, because recovery must know the primaries from before the change.
   const before = await watch(first.shards === shards && !first.isChanging ? 0 : SCALING_MS);
   let drainedSamples = 0;
   if (drains && !first.isChanging && first.shards !== shards) {

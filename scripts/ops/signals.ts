@@ -1,4 +1,4 @@
-/** Exit codes of a command that was ended by a signal, as is customary in shells. */
+/** Exit codes of a command that a signal has ended, by shell convention. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
@@ -26,7 +26,7 @@ export async function interruptible<T>(
 }
 
 /**
- * Runs work that a function of the stack does slice by slice. If Ctrl-C ends the command, it prints the last
+ * Runs work that a function of the stack does slice by slice. If Ctrl-C ends the command, the command prints the last
  * line of progress, and how to go on.
  *
  * @param goOn sentences that say how to go on

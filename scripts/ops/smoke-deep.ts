@@ -35,7 +35,7 @@ export interface DeepStep {
   readonly name: DeepStepName;
   readonly state: 'passed' | 'failed' | 'skipped';
   readonly ms: number;
-  /** The step's result, the reason why it was skipped, or its error. */
+  /** The step's result, the reason for skipping it, or its error. */
   readonly saw: string;
 }
 
@@ -44,7 +44,7 @@ export class Skip {
   constructor(readonly reason: string) {}
 }
 
-/** Parts of an AWS account that only a deployed stack has. */
+/** The parts of an AWS account that only a deployed stack uses. */
 export interface DeepAccount {
   readonly stack: string;
   readonly cache: Pick<StageCache, 'replicas' | 'failOver'>;
@@ -64,21 +64,21 @@ export interface DeepOptions {
 }
 
 const ARCHIVED_METRIC = `${SMOKE_METRIC}.archived`;
-/** Allowance for arrival times, which the stream gives only approximately, in ms. */
+/** Tolerance for arrival times, which the stream gives only approximately, in ms. */
 const ARRIVAL_SLACK_MS = 60_000;
 const LOOK_MS = 5_000;
-/** Maximum time from a failover until its loss is repaired, in ms. */
+/** Maximum time from a failover until the loss that it causes is repaired, in ms. */
 const FAILOVER_MS = 20 * 60_000;
 /** Maximum time until a value is in CloudWatch, in ms. */
 const METRICS_MS = 10 * 60_000;
 /**
- * A metric counts as having values if it had a value within this time before the test, in ms. Some functions
- * run only once an hour.
+ * A metric counts as having values if it had one within this time before the test, in ms. Some functions run only once
+ * an hour.
  */
 const RECENT_MS = 3 * 3_600_000;
 const MAX_NAMED = 5;
 
-/** Runs the steps one after the other. If a step fails, the others still run. */
+/** Runs the steps one at a time. If a step fails, the others still run. */
 export async function deepSteps(
   functions: Functions,
   api: TenantApi,
@@ -142,7 +142,7 @@ export async function deepSteps(
   return steps;
 }
 
-/** Calls the functions that no other step needs. */
+/** Calls the functions that no other step calls. */
 async function callFunctions(functions: Functions, api: TenantApi): Promise<string> {
   const text = await api.text('GET', '/');
   if (!/<html/i.test(text)) throw new OperatorError(`GET / did not return a page: ${text.slice(0, 300)}`);
@@ -156,7 +156,7 @@ async function callFunctions(functions: Functions, api: TenantApi): Promise<stri
   return `page, registry, evaluator, canary and recovery answer; the prober's request to ${url}: ${probe.error ?? probe.status}`;
 }
 
-/** Imports a sample of yesterday, archives it, and looks for it in the bucket. */
+/** Imports a sample from yesterday, archives it, and looks for it in the bucket. */
 async function archiveSample(
   functions: Functions,
   api: TenantApi,
@@ -193,7 +193,7 @@ async function archiveSample(
   return `${archived} partition-days were archived, and ${cold.places[0]?.place} has yesterday's sample`;
 }
 
-/** Deletes the samples that the test posted and imported, also from the archive. */
+/** Deletes the samples that the test posted and imported, from the archive too. */
 async function removeSamples(
   functions: Functions,
   hostId: string,
@@ -212,8 +212,8 @@ async function removeSamples(
 }
 
 /**
- * Lets a replica take over, and waits until recovery has noticed the loss of the primary's last moment and
- * has repaired it.
+ * Lets a replica take over. Waits until recovery has noticed that the last moments of the old primary are lost, and has
+ * repaired the loss.
  *
  * @throws {OperatorError} if that takes too long
  */
@@ -245,10 +245,10 @@ export async function failOver(
 }
 
 /**
- * Waits until the metrics that alarms watch have values: all metrics that HeteroTSDB itself publishes, and
- * those of AWS services whose alarms fire when values are missing.
+ * Waits until the metrics that alarms watch have values: all metrics that HeteroTSDB itself publishes, and those
+ * metrics of AWS services whose alarms fire if values are missing.
  *
- * @throws {OperatorError} if the stage has no alarms, or metrics stay without values
+ * @throws {OperatorError} if the stage has no alarms, or some metrics do not get values
  */
 export async function compareAlarms(
   { stack, cloudWatch }: Pick<DeepAccount, 'stack' | 'cloudWatch'>,

@@ -3,7 +3,7 @@ import type { Tier } from '../../shared/model/tier';
 import { OperatorError } from './invoke';
 import type { TenantApi } from './tenant-api';
 
-/** Smoke tests use their own tenant, so that they leave nothing in users' lists and usage. */
+/** Smoke tests use a tenant of their own, so that they leave nothing in users' lists and usage. */
 export const SMOKE_TENANT = 'smoke';
 export const SMOKE_METRIC = 'custom.smoke';
 
@@ -26,7 +26,7 @@ export async function untilRead(
   { hostId, name, time, value }: SmokeSample,
   deadlineMs: number,
 ): Promise<TierCounts> {
-  // Start a minute earlier, because sample times are rounded down.
+  // Start a minute earlier, because the times of samples are rounded down.
   const path = `/api/v0/hosts/${hostId}/metrics?name=${name}&from=${time - 60}&to=${time}`;
   for (;;) {
     let seen: string;

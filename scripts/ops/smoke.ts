@@ -27,13 +27,13 @@ export interface SmokeResult {
   readonly postMs: number;
   /** Time from the response to the post until a read returned the sample. */
   readonly readableMs: number;
-  /** Number of group-windows that the drain moved. */
+  /** Number of group-windows moved by the drain. */
   readonly drained: number;
   /** Samples returned by each tier before and after the drain. */
   readonly tiers: { readonly before: Readonly<TierCounts>; readonly after: Readonly<TierCounts> };
   /** Concurrent executions: the account's quota and the stage's setting; undefined for a local stack. */
   readonly concurrency: { readonly account: number; readonly stage: number } | undefined;
-  /** Steps of a deep test; undefined without `--deep`. */
+  /** Steps of the deep test; undefined without `--deep`. */
   readonly steps?: readonly DeepStep[];
 }
 
@@ -104,7 +104,7 @@ function smokeText({ postMs, readableMs, drained, concurrency, steps = [] }: Smo
   ].join('\n');
 }
 
-/** Returns a sentence if the account's quota differs from the stage's setting. */
+/** Returns a sentence if the account's quota differs from the stage's setting; otherwise an empty list. */
 export function concurrencyProblem(concurrency: SmokeResult['concurrency']): string[] {
   if (concurrency === undefined || concurrency.account === concurrency.stage) return [];
   const { account, stage } = concurrency;
@@ -118,10 +118,10 @@ export function concurrencyProblem(concurrency: SmokeResult['concurrency']): str
 }
 
 /**
- * Posts a sample as an agent does, reads it from memory, drains its partition, and reads it from the warm
- * tier. Uses its own tenant, host and key.
+ * Posts a sample as an agent does, reads it from memory, drains its partition, and reads it from the warm tier. Uses a
+ * tenant, host and key of its own.
  *
- * @throws {OperatorError} naming the step that failed. Steps of a deep test do not throw; the result has them
+ * @throws {OperatorError} naming the step that failed. Steps of a deep test do not throw; the result describes them
  */
 async function smoke(
   functions: Functions,
@@ -144,7 +144,7 @@ async function smoke(
   });
 }
 
-/** Runs work with the clients of a stack's AWS account; undefined for a local stack. */
+/** Runs work with clients for a stack's AWS account, or with undefined for a local stack. */
 async function withAccount<T>(
   stack: string | undefined,
   progress: (line: string) => void,
@@ -205,8 +205,8 @@ async function pass(
 }
 
 /**
- * Returns the account's quota of concurrent executions, and what the stage assumes. The test has succeeded at this
- * point, so a missing right to read the quota is only reported.
+ * Returns the account's quota of concurrent executions, and the quota that the stage assumes. The test has succeeded at
+ * this point, so if the permission to read the quota is missing, that is only reported.
  */
 async function concurrencyOf(
   functions: Functions,

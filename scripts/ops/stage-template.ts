@@ -10,10 +10,10 @@ import type { Settings } from '../../shared/platform/settings';
 /** Settings, including `size`, as for `npx cdk deploy -c key=value`. */
 export type ContextSettings = Readonly<Record<string, string>>;
 
-/** A stage as one command deploys it. Every price and limit is computed for this stage. */
+/** A stage as one command would deploy it. Every price and limit is computed for such a stage. */
 export interface DeployedStage {
   readonly stage: string;
-  /** Name of the preset behind the stage's settings; undefined if there is none. */
+  /** Name of the preset that the stage's settings are based on; undefined if there is none. */
   readonly size: Size | undefined;
   readonly template: StageTemplate;
   /** The command that deploys the stage. */
@@ -43,12 +43,12 @@ const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
 };
 const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
-/** Number of metrics watched by alarms, not counting those of each cache node. */
+/** Number of metrics that alarms watch, not counting those of each cache node. */
 const ALARM_METRICS = { full: 55, essential: 10 };
-/** Metrics watched by the alarm on the URL of post. */
+/** Number of metrics that the alarm on the URL of post watches. */
 const URL_ALARM_METRICS = 2;
 
-/** @throws {InvalidSettingError} with one sentence naming what is wrong */
+/** @throws {InvalidSettingError} with one sentence that says what is wrong */
 export function deployedStage(stage: string, set: ContextSettings): DeployedStage {
   const { settings, size } = readConfig({ stage, ...set });
   const context = Object.entries({ ...(size && { size }), ...set }).map(
@@ -63,8 +63,8 @@ export function deployedStage(stage: string, set: ContextSettings): DeployedStag
 }
 
 /**
- * Returns the stage to deploy for a load: the smallest sufficient size, unless the operator chose one or the
- * stage has no sizes.
+ * Returns the stage to deploy for a load: the smallest size that suffices, unless the operator chose a size or the
+ * stage has none.
  *
  * @throws {InvalidSettingError}
  */
@@ -77,8 +77,8 @@ export function stageFor({ series, intervalMs }: Load, stage: string, set: Conte
 }
 
 /**
- * Returns a stage with as many shards of the stream and of the cache as a load needs, if each is half full.
- * The operator's own settings are kept.
+ * Returns a stage with as many shards of the stream and of the cache as a load needs if each is to be half full.
+ * Settings that the operator chose are kept.
  *
  * @throws {InvalidSettingError | UnknownCostError}
  */
@@ -100,8 +100,8 @@ function templateOf(stage: string, settings: Settings): StageTemplate {
   const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas, postEndpoint } = settings;
   const ofUrl = postEndpoint === 'url' && monitoring === 'full' ? URL_ALARM_METRICS : 0;
   const nodes = cacheShards * (cacheReplicas + 1);
-  // Each node has an alarm for evictions. With full monitoring, it also has alarms for memory and CPU and, if there are
-  // replicas, for their lag.
+  // Each node has an alarm on evictions. With full monitoring, it also has alarms on memory and CPU and, if there are
+  // replicas, on their lag.
   const metricsOfNode = monitoring === 'essential' ? 1 : cacheReplicas > 0 ? 4 : 3;
   return {
     settings,

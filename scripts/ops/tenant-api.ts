@@ -5,7 +5,7 @@ import { OperatorError } from './invoke';
 /** Timeout of a request in ms, longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 
-/** The HTTP API as a client with an API key calls it. */
+/** The HTTP API, called as a client with an API key calls it. */
 export class TenantApi {
   constructor(
     readonly url: string,
@@ -17,7 +17,7 @@ export class TenantApi {
     return new TenantApi(apiUrlOf(options), apiKeyOf(options));
   }
 
-  /** @throws {OperatorError} when the server does not answer */
+  /** @throws {OperatorError} if the server does not answer */
   async fetch(path: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
     return fetch(new URL(path, this.url), {
       ...init,
@@ -48,7 +48,7 @@ export class TenantApi {
     return (await this.json<{ id: string }>('POST', '/api/v0/hosts', { name, meta: {}, ...others })).id;
   }
 
-  /** Calls a path with a body of JSON, and parses the response. */
+  /** Calls a path with a JSON body, and parses the response. */
   async json<T>(method: string, path: string, body?: unknown): Promise<T> {
     return JSON.parse(await this.text(method, path, body === undefined ? undefined : JSON.stringify(body)));
   }

@@ -108,7 +108,7 @@ export function tenantCommands(): Command {
     );
 }
 
-/** Adds the smallest size of a stage that can take the load. */
+/** Adds the smallest stage size that can take the load. */
 async function withSize(advice: TenantAdvice) {
   // Imported only here, because most commands do not need the CDK.
   const { PRESETS, SIZES } = await import('../../infra/config');
@@ -141,7 +141,7 @@ interface SetOptions {
   readonly retention?: number | 'default';
 }
 
-/** Erases a tenant slice by slice. If it is interrupted, the next run or the next sweep continues. */
+/** Erases a tenant slice by slice. If this is interrupted, the next run or the next sweep continues. */
 async function deleteTenant(functions: Functions, name: string): Promise<Omit<EraseCount, 'isDone'>> {
   const total = { hot: 0, warm: 0, cold: 0, meta: 0 };
   for (;;) {
@@ -170,7 +170,7 @@ function partitionsText(today: number, epochs: TenantDescription['epochs']): str
   return [today, ...coming.map(({ fromDay, partitions }) => `${partitions} from ${fromDay}`)].join(', ');
 }
 
-/** Formats all limits of a tenant, which are too many for a row of a list. */
+/** Formats all limits of a tenant, since a row in a list has no room for them. */
 function limitTable({ limits, ownLimits }: TenantDescription): string {
   const rows = LIMIT_NAMES.map((limit) => [
     limit,

@@ -42,7 +42,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
   return {
     tenant,
     month,
-    /** Totals of the month. */
+    /** Totals for the month. */
     counts,
     series,
     /** Bytes stored now, regardless of the month. */
@@ -53,7 +53,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
   };
 }
 
-/** Adds up a tenant's bytes in each tier, partition by partition. */
+/** Adds up a tenant's bytes in each tier, one partition at a time. */
 export async function tierBytes(functions: Functions, tenant: string): Promise<TierBytes> {
   const bytes = { hot: 0, warm: 0, cold: 0 };
   for (let partition: number | null = 0; partition !== null; ) {

@@ -6,20 +6,20 @@ import type { Item } from './expressions';
 import type { Point } from './model';
 import type { Stage, Tenant } from './stage';
 
-/** The name of a part's object: the day's count of announcements, and a random string (platform/keys.ts). */
+/** Matches the file name of a part: the day's count of announcements, and a random string (platform/keys.ts). */
 const PART_NAME = /(\d+-[\w-]{11})\.parquet$/;
 /** Index of the first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
 const [FIRST_PART, PART_FIELDS] = [4, 5];
-/** Maximum number of days of a tenant to compare. */
+/** Maximum number of days to compare for each tenant. */
 const DAYS_COMPARED = 3;
 
-/** Returns the keys of the archive's objects, by the last part of their names, which is unique. */
+/** Returns the keys of the archive's objects, by the unique last part of their names. */
 export function archiveObjects({ world }: Stage): Map<string, string> {
   const keys = world.models.s3.keys.filter((key) => key.includes('/date=') && key.endsWith('.parquet'));
   return new Map(keys.map((key) => [PART_NAME.exec(key)?.[1] ?? key, key]));
 }
 
-/** Yields the manifest's items, of all tenants or of one tenant, with the objects that each item names. */
+/** Yields the items of the manifest, for all tenants or for one, with the objects that each item names. */
 export function* manifest(
   { world }: Stage,
   tenantId = '',
@@ -31,8 +31,8 @@ export function* manifest(
 }
 
 /**
- * Reads some archived days of each tenant with an independent Parquet reader, and compares them with the model. The
- * pipeline must be at rest.
+ * Reads some archived days of each tenant with an independent Parquet reader, and compares them with the model. Nothing
+ * may be in progress in the pipeline.
  *
  * @returns the number of samples in the objects
  */

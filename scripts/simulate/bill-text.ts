@@ -4,11 +4,11 @@ import { table } from '../ops/table';
 import { type Bill, LINES, type MonthOfBill } from './bill';
 
 /**
- * Kinds of items whose number grows with each day or month until the retention removes the oldest. The number of chunks
- * grows only at first, until the oldest expire.
+ * Kinds of items whose number grows every day or month until the retention removes the oldest. Chunks are not among
+ * them: their number grows only until the oldest ones expire.
  */
 const GROWS = new Set(['manifest', 'directory', 'rolled', 'rollups', 'index', 'usage']);
-/** Months after which every tier but the archive keeps its size. */
+/** Number of months after which every tier except the archive keeps its size. */
 const FULL_AFTER = 2;
 const GROWTH = 0.05;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
@@ -56,10 +56,10 @@ export function linesOf({ months }: Bill): LineOfBill[] {
 }
 
 /**
- * Returns the kinds of items whose number grew, although every day brought the same load. Compares the mean of the later
- * half of the months with that of the earlier half, because numbers of items with short lives vary from day to day.
+ * Returns the kinds of items whose number grew although every day brought the same load. Compares the mean of the later
+ * half of the months with the mean of the earlier half, because numbers of items with short lives vary from day to day.
  *
- * @returns undefined when there are too few months to tell
+ * @returns undefined if there are too few months to tell
  */
 export function growingOf({ months }: Bill): string[] | undefined {
   if (months.length <= FULL_AFTER) return undefined;

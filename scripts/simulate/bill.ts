@@ -24,18 +24,18 @@ export interface BillOptions {
   readonly load: { readonly series: number; readonly intervalMs: number };
   /** Share of the full load that is simulated. */
   readonly sample: number;
-  /** Number of samples of a request. */
+  /** Number of samples in a request. */
   readonly batch: number;
   /** Number of graphs that are read in a month at the full load. Each shows one series for a day. */
   readonly reads: number;
-  /** Minutes between two runs of the functions that run each minute. */
+  /** Minutes between two runs of the functions that run every minute. */
   readonly tick: number;
   readonly report: (line: string) => void;
 }
 
-/** Amount of data that each store holds at the end of a month, for the simulated share of the load. */
+/** Amounts of data in the stores at the end of a month, for the simulated share of the load. */
 interface Sizes {
-  /** Memory that the samples take, without the bytes of an empty server. */
+  /** Memory that the samples take, not counting the bytes of an empty server. */
   readonly memoryBytes: number;
   readonly memoryKeys: number;
   readonly items: number;
@@ -55,7 +55,7 @@ export interface MonthOfBill {
   /** The units that the simulation counted, and the forecast of the same units. */
   readonly counted: Billed;
   readonly forecast: Billed;
-  /** Dollars that the forecast has for everything that the simulation cannot count. */
+  /** Dollars that the forecast contains for everything that the simulation cannot count. */
   readonly assumed: number;
   readonly sizes: Sizes;
 }
@@ -67,7 +67,7 @@ export interface Bill {
   readonly months: readonly MonthOfBill[];
 }
 
-/** Midnight, UTC, of the first of a month. */
+/** Midnight UTC on the first of a month. */
 const START_MS = Date.UTC(2027, 2, 1);
 const MINUTES_OF_DAY = 1440;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
@@ -75,7 +75,7 @@ const WEIGHINGS_OF_DAY = 4;
 
 /**
  * Lines of a bill that the simulation counts: the text of each, and the prices that it consists of. All other lines
- * have the forecast's figures.
+ * show the forecast's figures.
  */
 export const LINES: readonly (readonly [what: string, prices: readonly Price[]])[] = [
   ['API requests', ['httpRequest']],
@@ -90,7 +90,7 @@ export const LINES: readonly (readonly [what: string, prices: readonly Price[]])
 ];
 const COUNTED = LINES.flatMap(([, prices]) => prices);
 
-/** Functions that the simulation leaves out. The forecast with which it is compared therefore leaves them out, too. */
+/** Functions that the simulation leaves out. The forecast that it is compared with therefore leaves them out, too. */
 const ABSENT: readonly FunctionName[] = ['canary', 'evaluator'];
 
 /** Settings that the simulation copies from the priced stage. */
@@ -175,9 +175,9 @@ class Run {
   }
 
   /**
-   * Simulates the days of the bill.
+   * Simulates all days of the bill.
    *
-   * @param heartbeats number of invocations of the ingester without records per day
+   * @param heartbeats number of times per day that the ingester is invoked without records
    */
   async all(heartbeats: number): Promise<void> {
     const { world, stage, options } = this;
@@ -223,7 +223,7 @@ class Run {
     return recordsOfRequest(data.length, options.batch, partitions) / records;
   }
 
-  /** Divides the hosts among the requests of a minute. Each request has as many hosts as a batch. */
+  /** Divides the hosts among a minute's requests. Each request has as many hosts as fill a batch. */
   private requestsOf(hosts: readonly Host[]): (readonly Host[])[] {
     const perRequest = this.options.batch / this.data.length;
     return Array.from({ length: hosts.length / perRequest }, (_, i) =>
@@ -231,7 +231,7 @@ class Run {
     );
   }
 
-  /** Posts the samples of all hosts for a minute. */
+  /** Posts a minute's samples of all hosts. */
   private async postMinute({ key, hosts }: Tenant, timeMs: number): Promise<void> {
     const { stage, world, data } = this;
     await stage.sleep(timeMs + this.random.integer(0, 20_000) - stage.nowMs);
@@ -250,7 +250,7 @@ class Run {
     }
   }
 
-  /** Reads graphs of a day of a series at random moments of a day. */
+  /** Reads graphs, each of one series over a day, at random moments of a day. */
   private async readGraphs({ key, hosts }: Tenant): Promise<void> {
     const { stage, random, world, data, options } = this;
     const atEnd = stage.nowMs + DAY_MS;
@@ -269,8 +269,8 @@ class Run {
   }
 
   /**
-   * Counts the storage in use at several moments of a day: in the middle of each of its parts. A count at the
-   * end of the day would be too high, since table and bucket hold more then than on average.
+   * Measures the storage in use several times a day, in the middle of each part of the day. A measurement at the end of
+   * the day would be too high, since table and bucket hold more then than on average.
    */
   private async weighStores(): Promise<void> {
     const { stage, world } = this;
@@ -312,8 +312,8 @@ class Run {
 }
 
 /**
- * Returns a host's value for a minute. The values repeat, but each host and each round begins at another
- * place in `values`: if all weeks had the same values, rollups of a month would compress too well.
+ * Returns a host's value for a minute. The values repeat, but each host and each repetition begins at a different place
+ * in `values`: if all weeks had the same values, rollups of a month would compress too well.
  */
 function valueAt(values: readonly number[], minute: number, host: number): number {
   const round = Math.floor(minute / values.length);
@@ -325,7 +325,10 @@ interface Day {
   /** Units that the simulation also counts. */
   readonly billed: Billed;
   readonly assumed: number;
-  /** Invocations of the ingester. They depend on the full load's shards, so the simulation cannot count them. */
+  /**
+   * Number of times that the ingester is invoked. It depends on the full load's shards, so the simulation cannot count
+   * it.
+   */
   readonly batches: number;
 }
 

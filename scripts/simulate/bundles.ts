@@ -9,8 +9,8 @@ import { changing, type SourceChange } from './source-changes';
 const root = join(__dirname, '..', '..');
 
 /**
- * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that takes the
- * place of each.
+ * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that replaces each
+ * of them.
  *
  * The simulation replaces the SDK's request handler, not each client's `send`. So the SDK's own retries, time limits
  * and parsing, and our direct calls, are part of the simulation, and one replacement serves every service.
@@ -46,9 +46,9 @@ const replaceNetwork: Plugin = {
 };
 
 /**
- * Bundles functions as for deployment, except for the network.
+ * Bundles functions as they are deployed, except for the network.
  *
- * @param bug to plant
+ * @param bug a bug to plant
  * @returns the file of each bundle
  */
 export async function bundleFunctions(

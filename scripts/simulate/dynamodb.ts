@@ -6,12 +6,13 @@ import type { Meter } from './meter';
 /** Decides which of DynamoDB's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface TableFreedoms {
   /**
-   * Maximum number of items in the next page, possibly 0. If undefined, the page ends at a megabyte, as in DynamoDB.
+   * Maximum number of items in the next page, possibly 0. If undefined, the page ends at a megabyte, as DynamoDB's
+   * pages do.
    */
   pageItems(): number | undefined;
   /** Whether a key of a batch is returned as unprocessed. */
   isUnprocessed(): boolean;
-  /** Age of the state that a read without consistency sees, in ms; 0 for the newest state. */
+  /** Age of the state that an eventually consistent read sees, in ms; 0 for the newest state. */
   staleMs(): number;
 }
 
@@ -30,18 +31,18 @@ interface Row {
 
 type Input = Given & Readonly<Record<string, unknown>>;
 
-/** How long the model keeps a deleted row, ms. A stale read may still return its item. */
+/** How long the model keeps a deleted row, in ms. A stale read may still return its item. */
 const GHOST_MS = 10_000;
 const PAGE_BYTES = 1_000_000;
 const MAX_ITEM_BYTES = 400_000;
 
 /**
- * A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Its input and output are
+ * A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Input and output are in
  * DynamoDB's JSON.
  */
 export class DynamoDbModel {
   private readonly tables = new Map<string, Map<string, Row[]>>();
-  /** Number of all items, and their bytes. */
+  /** Number of items in all tables, and their bytes. */
   count = 0;
   bytes = 0;
 
@@ -55,7 +56,7 @@ export class DynamoDbModel {
     this.tables.set(name, new Map());
   }
 
-  /** Deletes items some time after they have expired, as the service's TTL does. */
+  /** Deletes items some time after they have expired, as DynamoDB's TTL does. */
   expire(isDue: (expiredForMs: number) => boolean): void {
     for (const partitions of this.tables.values())
       for (const [pk, rows] of partitions) {
@@ -72,7 +73,7 @@ export class DynamoDbModel {
   }
 
   /**
-   * Lists items of all tables, without those that have been deleted.
+   * Lists the items of all tables, except those that have been deleted.
    *
    * @param prefix of the items' partition keys. @default all items
    */
@@ -131,7 +132,7 @@ export class DynamoDbModel {
     const old = this.current(input, key);
     const isAllowed = this.allows(input, old);
     const item = isAllowed ? next(old) : undefined;
-    // A write whose condition fails is also billed.
+    // A write is also billed if its condition fails.
     this.meterWrite(key, old, item);
     if (!isAllowed) throw this.refusal(input, old);
     this.store(input, key, item);
@@ -170,7 +171,8 @@ export class DynamoDbModel {
     const rows = this.partitions(input).get(partition) ?? [];
     const isForward = input.ScanIndexForward !== false;
     const after = (input.ExclusiveStartKey as Item | undefined)?.sk?.S as string | undefined;
-    // Rows that fulfil a key condition are next to each other. They begin at its lower bound, or after it (sk > :a).
+    // The rows that fulfil a key condition are next to each other. They begin at its lower bound, or just after it (sk
+    // > :a).
     const fails = (i: number) => !holds(condition, rows[i]!.item, input);
     let from = indexOf(rows, lowestOf(condition, values));
     if (from < rows.length && fails(from)) from++;
@@ -254,7 +256,7 @@ export class DynamoDbModel {
     return { Responses, UnprocessedKeys };
   }
 
-  /** Executes INSERT statements of PartiQL, each independently. */
+  /** Executes PartiQL INSERT statements, each on its own. */
   private batchInsert(input: Input): object {
     const statements = input.Statements as { Statement: string; Parameters: Value[] }[];
     return {
@@ -360,13 +362,13 @@ export class DynamoDbModel {
   }
 }
 
-/** Returns a lower bound of the sort keys that fulfil a key condition. */
+/** Returns a lower bound for the sort keys that fulfil a key condition. */
 function lowestOf(condition: string, values: Item): string {
   const name = /\bsk\s*(?:=|>=?|BETWEEN)\s*(:\w+)|begins_with\(sk, (:\w+)\)/.exec(condition);
   return String(values[name?.[1] ?? name?.[2] ?? '']?.S ?? '');
 }
 
-/** Removes rows that were deleted before a time, when there are many. */
+/** If many rows are deleted, removes those that were deleted before a time. */
 function sweep(rows: Row[], beforeMs: number): void {
   const isGone = ({ isDeleted, changedMs }: Row) => isDeleted && changedMs < beforeMs;
   if (!rows.some(isGone)) return;
@@ -374,7 +376,7 @@ function sweep(rows: Row[], beforeMs: number): void {
   rows.splice(0, rows.length, ...left);
 }
 
-/** Returns the index of a sort key in ordered rows. */
+/** Returns the index of the first row with this sort key or a later one. */
 function indexOf(rows: readonly Row[], sk: string): number {
   return firstIndex(0, rows.length, (i) => compareTexts(rows[i]!.sk, sk) >= 0);
 }

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { AwsError } from './aws-error';
 
 /**
- * The parts of DynamoDB's expressions that the functions use: comparisons, BETWEEN, IN, functions, AND, OR, NOT, and
- * updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
+ * Implements the parts of DynamoDB's expressions that the functions use: comparisons, BETWEEN, IN, functions, AND, OR,
+ * NOT, and updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
  */
 
 /** A value in DynamoDB's JSON: one key, its type. Binary is base64. */
@@ -28,7 +28,7 @@ export function holds(expression: string, item: Item, given: Given): boolean {
   return entry(tests, expression, () => new Parser(expression).wholeCondition())(item, given);
 }
 
-/** Returns an item after an update. */
+/** Applies an update to an item, and returns the result. */
 export function updated(expression: string, item: Item, given: Given): Item {
   const result: Record<string, Value> = { ...item };
   for (const change of entry(changes, expression, () => new Parser(expression).update()))
@@ -253,7 +253,9 @@ function present(value: Value | undefined): Value {
   return value;
 }
 
-/** Tests the order of two numbers or two strings. For other values, `test` gets 0 if they are equal, else NaN. */
+/**
+ * Tests the order of two numbers or of two strings. For other values, `test` gets 0 if they are equal, otherwise NaN.
+ */
 function isOrdered(a: Value | undefined, b: Value | undefined, test: (order: number) => boolean): boolean {
   if (a === undefined || b === undefined) return false;
   if (a.N !== undefined && b.N !== undefined) return test(Number(a.N) - Number(b.N));

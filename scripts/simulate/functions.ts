@@ -48,7 +48,7 @@ class Pool {
         } else instance.isAlive = false;
         resolve(result);
       };
-      // Lambda kills an invocation at its time-out. None of its code runs afterwards.
+      // Lambda kills an invocation that reaches its time-out. None of its code runs afterwards.
       const limit = scheduler.after(timeoutMs, () => {
         instance.isAlive = false;
         settle({ ok: false, errorType: 'Sandbox.Timedout', errorMessage: `${this.name} timed out` });
@@ -104,7 +104,7 @@ export class Functions {
     readonly seam: Seam,
     readonly environmentOf: (resource: FunctionResource) => Readonly<Record<string, string>>,
     readonly onLog: (name: string, line: string) => void,
-    /** Called with an error in the simulation itself. */
+    /** Called with errors of the simulation itself. */
     readonly fail: (error: unknown) => void,
     /** Replaces zstd in the functions. */
     readonly zstd: Zstd,
@@ -134,7 +134,7 @@ export class Functions {
   /**
    * Invokes a function once in each period, sometimes late or twice.
    *
-   * @param stretch ratio of the period to that in a deployed stage
+   * @param stretch ratio of this period to the period in a deployed stage
    */
   schedule({ functionName, periodMs, input }: ScheduleResource, stretch: number): void {
     const { scheduler, faults } = this;
@@ -170,7 +170,7 @@ export class Mapping {
     for (const { id } of stream.shards) this.positions.set(id, positionOf(id));
   }
 
-  /** Starts to deliver a shard's records, unless a delivery of this shard is in progress. */
+  /** Starts delivering a shard's records, unless a delivery of this shard is in progress. */
   wake(shardId: string): void {
     if (this.busy.has(shardId) || this.isDeleted) return;
     this.busy.add(shardId);
@@ -202,7 +202,7 @@ export class Mapping {
         [most, backoffMs] = [Infinity, 100];
         continue;
       }
-      // If the function fails and names no record, Lambda delivers the batch in halves.
+      // If the function fails without naming a record, Lambda splits the batch in half.
       if (!result.ok && this.resource.bisectOnError) most = Math.max(1, records.length >> 1);
       await scheduler.sleep(backoffMs);
       backoffMs = Math.min(5_000, backoffMs * 2);

@@ -4,7 +4,7 @@ import type { DynamoDbModel } from './dynamodb';
 import type { KinesisModel } from './kinesis';
 import type { S3Model } from './s3';
 
-/** A request as the AWS SDK gives it to its request handler. */
+/** A request as the AWS SDK passes it to its request handler. */
 export interface SdkRequest {
   readonly hostname: string;
   readonly method: string;
@@ -18,15 +18,15 @@ export interface SdkRequest {
 export interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
-  /** A stream for objects, which the SDK reads as streams; bytes otherwise. */
+  /** A stream for an object, which the SDK reads as a stream; bytes for anything else. */
   readonly body: Readable | Uint8Array;
 }
 
-/** A request, parsed as a call of a service's operation. */
+/** A request, parsed as a call to an operation of a service. */
 export interface Call {
   readonly service: 'dynamodb' | 'kinesis' | 's3' | 'lambda';
   readonly operation: string;
-  /** The key that the call concerns. It is shown in the trace. */
+  /** The key that the call concerns, as the trace shows it. */
   readonly subject: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly request: SdkRequest;

@@ -7,7 +7,7 @@ import * as zlib from 'node:zlib';
 import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
 
-/** Parameters of the function that contains a bundle. In the bundle, they replace Node's globals. */
+/** Names of the parameters of the function that contains a bundle. In the bundle, they replace Node's globals. */
 const NAMES = [
   'exports',
   'require',
@@ -28,7 +28,7 @@ const NAMES = [
   'simulated',
 ] as const;
 
-/** zstd of node:zlib, or its replacement (stored-zstd.ts). */
+/** The zstd functions of node:zlib, or their replacement (stored-zstd.ts). */
 export interface Zstd {
   zstdCompressSync(bytes: Uint8Array, options?: zlib.ZstdOptions): Buffer;
   zstdDecompressSync(frame: Uint8Array, options?: zlib.ZstdOptions): Buffer;
@@ -37,7 +37,7 @@ export interface Zstd {
 type Handler = (event: unknown, context: object) => Promise<unknown>;
 export type Bundle = (...values: unknown[]) => void;
 
-/** Compiles a bundle once; each call creates a new instance, with its own module variables. */
+/** Compiles a bundle once. Each call of the compiled bundle creates a new instance, with its own module variables. */
 export function compileBundle(file: string): Bundle {
   return compileFunction(readFileSync(file, 'utf8'), [...NAMES], { filename: file }) as unknown as Bundle;
 }
@@ -47,7 +47,7 @@ export interface InstanceOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly environment: Readonly<Record<string, string>>;
-  /** Error of the instance's clock, ms. */
+  /** Error of the instance's clock, in ms. */
   readonly clockSkewMs: number;
   /** Replacements of modules that reach the network, by the names in bundles.ts. */
   readonly network: (instance: Instance) => object;
@@ -57,7 +57,7 @@ export interface InstanceOptions {
 
 const requireReal = createRequire(__filename);
 
-/** Node's modules that read no clock, draw no random numbers, and reach nothing outside the process. */
+/** Modules of Node that read no clock, draw no random numbers, and reach nothing outside the process. */
 const PURE_MODULES = new Set(['buffer', 'path', 'stream', 'util']);
 
 /**
@@ -82,7 +82,7 @@ export class Instance {
   readonly handler: Handler;
   isAlive = true;
   private isFrozen = false;
-  /** Actions that wait until the frozen instance is used again. */
+  /** Actions held back until the frozen instance is used again. */
   private held: (() => unknown)[] = [];
 
   constructor(private readonly options: InstanceOptions) {
@@ -100,7 +100,7 @@ export class Instance {
     this.handler = module.exports.handler;
   }
 
-  /** Runs a callback later, unless the instance is killed before. */
+  /** Runs a callback later, unless the instance has been killed by then. */
   after(ms: number, run: () => unknown): Task {
     return this.options.scheduler.after(ms, () => this.run(run));
   }
@@ -242,8 +242,8 @@ export class Instance {
 }
 
 /**
- * Wraps a Node module so that calls of its functions, and of its objects' functions, throw. A bundle may load the
- * module. But a call could give another result each time, and then the same seed would not give the same run.
+ * Wraps a Node module so that calling its functions, or those of its objects, throws. A bundle may load the module. But
+ * calls could return different results each time, and then the same seed would not give the same run.
  */
 function withoutCalls<T extends object>(value: T, name: string): T {
   const refuse = () => {
@@ -256,7 +256,7 @@ function withoutCalls<T extends object>(value: T, name: string): T {
       const member: unknown = Reflect.get(object, key);
       const path = `${name}.${String(key)}`;
       const { configurable, writable } = Reflect.getOwnPropertyDescriptor(object, key) ?? {};
-      // A proxy must return such a property as it is. These are constants and prototypes.
+      // A proxy must return such a property unchanged. These are constants and prototypes.
       const isFixed = configurable === false && writable === false;
       if (isFixed || key === 'prototype' || PURE_FUNCTIONS.has(path)) return member;
       const isWrapped = typeof member === 'function' || (typeof member === 'object' && member !== null);
@@ -266,8 +266,8 @@ function withoutCalls<T extends object>(value: T, name: string): T {
 }
 
 /**
- * The signal of `AbortSignal.timeout`. It has a task only while it has a listener. Most calls are answered long before
- * their deadline, so without this rule a third of all tasks would be deadlines.
+ * The signal of `AbortSignal.timeout`. It schedules a task only while it has a listener. Most calls are answered long
+ * before their deadline, so otherwise a third of all tasks would be deadlines.
  */
 class Deadline {
   private readonly atMs: number;

@@ -5,7 +5,7 @@ import { RETENTION_MS, type Stage } from './stage';
 /** A condition that must always hold. */
 export interface Invariant {
   readonly name: string;
-  /** Whether the condition must hold only some hours after the faults have ended. */
+  /** Whether the condition must hold only at the end, some hours after the faults have ended. */
   readonly isForCalm?: boolean;
   /**
    * Returns descriptions of violations.
@@ -15,21 +15,24 @@ export interface Invariant {
   check(stage: Stage, keys: readonly string[]): Promise<readonly string[]> | readonly string[];
 }
 
-/** Maximum time until an object that no commit names is removed, ms, whether or not an earlier commit named it. */
+/** Maximum time until an object that no commit names is removed, in ms, even if an earlier commit named it. */
 const OBJECT_GRACE_MS = 2 * DAY_MS;
-/** Maximum time until every store has dropped a deleted tenant, ms: two sweeps, with allowance for faults. */
+/** Maximum time until every store has dropped a deleted tenant, in ms: two sweeps, with allowance for faults. */
 const ERASED_WITHIN_MS = 6 * HOUR_MS;
-/** Maximum age of samples in a tier, in minutes: the retention, and some days until removed data is gone. */
+/** Maximum age of samples in a tier, in minutes: the retention, and some days for removing the data that is past it. */
 const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
-/** Maximum size, in bytes, of a sample with its rollups, and of all other data in an object and in an item. */
+/**
+ * Maximum size, in bytes, of a sample with its rollups, of all other data in an object, and of all other data in an
+ * item.
+ */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /**
- * Maximum time until an expired lease is removed, ms. If a flush fails, the group-window keeps the expired lease until
- * the window is due again: up to an hour and a half after its first write.
+ * Maximum time until an expired lease is removed, in ms. If a flush fails, its group-window keeps the expired lease
+ * until the window is due again: up to an hour and a half after its first write.
  */
 const LEASE_MS = 3 * HOUR_MS;
 
-/** The name of a part's object: the day's count of announcements, and a random string (platform/keys.ts). */
+/** Matches the file name of a part: the day's count of announcements, and a random string (platform/keys.ts). */
 const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
 
 const INVARIANTS: readonly Invariant[] = [
@@ -72,7 +75,7 @@ const INVARIANTS: readonly Invariant[] = [
       };
       for (const key of stage.world.models.s3.keys) look('object', key);
       for (const key of keys) look('memory', key);
-      // Skip this list: a deleted tenant keeps its item there, so that its name is never used again.
+      // Skip the item in the list of tenants: a deleted tenant keeps it, so that its name is never used again.
       for (const { pk, sk } of stage.world.models.dynamodb.items())
         if (pk?.S !== 'tenants') look('item', `${pk?.S} ${sk?.S}`);
       return left.slice(0, 5);

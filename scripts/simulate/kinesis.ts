@@ -12,8 +12,8 @@ export interface StreamFreedoms {
 interface Shard {
   readonly id: string;
   /**
-   * The first sequence number of the shard's range. The order of two shards' ranges does not show which records are
-   * older.
+   * The lowest sequence number of the shard. Which of two shards has the lower range says nothing about which records
+   * are older.
    */
   readonly base: bigint;
   readonly records: ShardRecord[];
@@ -65,7 +65,7 @@ export class KinesisModel {
     }
   }
 
-  /** Returns the records of a shard from a position on. */
+  /** Returns the records of a shard, starting at a position. */
   from(shardId: string, position: number): readonly ShardRecord[] {
     const { records, forgotten } = this.shardOf(shardId);
     return records.slice(Math.max(0, position - forgotten));

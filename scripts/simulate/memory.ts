@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import type { Scheduler } from './scheduler';
 
-/** Key of the simulated primary's identity, which the server reports about itself. */
+/** Key of the simulated primary's identity, which the server gives when asked about itself. */
 const INFO = 'simulated:info';
-/** Key of the times, in virtual time, at which keys expire. */
+/** Key of the virtual times at which keys expire. */
 const EXPIRY = 'simulated:expiry';
 
 /**
  * Lua that is inserted after the first line of each script. Its variable `redis` gives the script the virtual time
- * (which is in the last two arguments), the replication id of the simulated primary, and times to live in virtual time.
+ * (from the last two arguments), the replication id of the simulated primary, and times to live in virtual time.
  */
 const PRELUDE = `
 local server = redis
@@ -37,8 +37,8 @@ export interface Command {
 }
 
 /**
- * The memory tier: a real Valkey, whose scripts see the virtual clock. A single connection sends all commands, one
- * after the other, so that the same seed gets the same responses.
+ * The memory tier: a real Valkey, whose scripts see the virtual clock. All commands go through a single connection, one
+ * at a time, so that the same seed gets the same responses.
  */
 export class Memory {
   private readonly redis: Redis;
@@ -62,14 +62,14 @@ export class Memory {
   }
 
   /**
-   * Ends the primary. After a while, another primary serves.
+   * Ends the primary. After a while, another primary takes over.
    *
    * @param lagMs lag of the replica; undefined if there is no replica, so that everything is lost
    */
   failover(lagMs: number | undefined, downMs: number): Promise<void> {
     const { scheduler } = this;
     return new Promise((resolve) => {
-      // The replica has all commands until now. It lacks the commands from now until the primary ends.
+      // The replica has all commands up to now. It lacks the commands between now and the end of the primary.
       scheduler.after(0, async () => {
         const copy = lagMs === undefined ? [] : await this.copy();
         scheduler.after(lagMs ?? 0, () => {
@@ -114,7 +114,7 @@ export class Memory {
     return method.apply(this.redis, this.scripts.has(name) ? [...args, seconds, micros] : [...args]);
   }
 
-  /** Removes the keys whose time to live has passed. @returns their number */
+  /** Removes the keys whose time to live is over. @returns their number */
   async expire(): Promise<number> {
     const keys = await this.redis.zrangebyscore(EXPIRY, '-inf', this.scheduler.nowMs);
     if (keys.length === 0) return 0;
@@ -122,7 +122,7 @@ export class Memory {
     return this.redis.unlink(...keys);
   }
 
-  /** Returns all keys, except those of the simulation. */
+  /** Returns all keys except the simulation's own. */
   async keys(): Promise<readonly string[]> {
     return (await this.redis.keys('*')).filter((key) => !key.startsWith('simulated:')).sort();
   }

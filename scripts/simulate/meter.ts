@@ -10,7 +10,7 @@ import { parseSettings } from '../../shared/platform/settings';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 
 const WRITE_UNIT_BYTES = 1024;
-/** Size at which an archive object ends by default, in bytes. */
+/** Size at which the archiver ends an object by default, in bytes. */
 const ARCHIVE_OBJECT_BYTES = parseSettings({}).archivePartBytes;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
@@ -34,15 +34,15 @@ const KINDS_OF_SERIES = new Set([
 interface MeterOptions {
   /** The simulated share of the load, such as 0.001. */
   readonly sample: number;
-  /** For each function, the factor by which its schedule invokes it less often than in a deployed stage. */
+  /** For each function, how many times less often its schedule invokes it than in a deployed stage. */
   readonly stretchOf: (name: FunctionName) => number;
 }
 
 /**
- * Counts what AWS would bill for the full load, while only a share of it (`sample`) is simulated. A unit that
- * grows with the number of series counts 1 / `sample` times. A unit that depends only on tenants, partitions
- * and time counts once. A unit that a function uses at each tick of its schedule counts as often as the
- * deployed function is invoked.
+ * Counts what AWS would bill for the full load, although only a share of it (`sample`) is simulated. A unit that grows
+ * with the number of series counts 1 / `sample` times. A unit that depends only on tenants, partitions and time counts
+ * once. A unit that a function uses at each tick of its schedule counts as often as the deployed function would be
+ * invoked.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/capacity-mode.html
  */
@@ -50,12 +50,12 @@ export class Meter {
   /** The function whose call the models are answering. */
   caller: FunctionName | undefined;
   /**
-   * Ratio of two numbers of records per request: at the full load, and in the simulation. The ratio is needed
-   * because the simulation has so few hosts that the number of partitions of a request is a matter of chance.
+   * Number of records per request at the full load, divided by the same number in the simulation. It is needed because
+   * the simulation has so few hosts that chance decides how many partitions a request has.
    */
   recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};
-  /** Versions of objects that were replaced or deleted, the oldest first. The bucket keeps them for some days. */
+  /** Versions of objects that were replaced or deleted, oldest first. The bucket keeps them for some days. */
   private readonly replaced: { readonly goneMs: number; readonly bytes: number }[] = [];
 
   constructor(
@@ -82,17 +82,18 @@ export class Meter {
   }
 
   /**
-   * Counts one read of the table. The read gets one key, or one page of a query.
+   * Counts one read of the table: of one key, or of one page of a query.
    *
    * @param bytes size of all items that the read looked at, before its filter
    */
   readItems(pk: string, bytes: number, isConsistent: boolean): void {
-    // A tenant's list of sources has the same number of partition keys at any load, but more items in each.
+    // At any load, a tenant's list of sources has the same number of partition keys. At the full load, each has more
+    // items.
     const isList = kindOf(pk) === LIST_OF_SOURCES;
     const looked = isList ? bytes / this.options.sample : bytes;
     const units = Math.max(1, Math.ceil(looked / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
-    // At any load, the archiver finds the same number of days without chunks. The flusher makes a look-up for each
-    // window instead.
+    // At any load, the archiver finds the same number of days without chunks. The flusher's look-ups grow with the
+    // load, because it makes one for each window.
     const isEmptyDay = this.caller !== 'flusher' && kindOf(pk) === CHUNKS && bytes === 0;
     const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay && !isList);
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
@@ -109,8 +110,8 @@ export class Meter {
   }
 
   /**
-   * Counts requests that write or list objects. At the full load, there are more objects, and an object of the archive
-   * takes a request for each of its parts, one that begins it and one that completes it.
+   * Counts requests that write or list objects. The full load has more objects. An archive object takes a request for
+   * each of its parts, one that begins it and one that completes it.
    *
    * @param key empty for a list
    */
@@ -124,8 +125,8 @@ export class Meter {
   }
 
   /**
-   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more chunks at the full
-   * load. The index at the end of each object is read once. A rollup object is read with one request.
+   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more chunks at the full load. The
+   * index at the end of each archive object is read once. A rollup object is read with one request.
    *
    * @param objectBytes size of the whole object
    * @param range the requested range, such as `bytes=-65536` for the end
@@ -189,7 +190,8 @@ export class Meter {
 }
 
 /**
- * Returns the kind of the items of a partition key. Keys of the warm table begin with a tenant: tenant#partition#day.
+ * Returns the kind of items that a partition key holds. Keys of the warm table begin with a tenant:
+ * tenant#partition#day.
  */
 export function kindOf(pk: string): string {
   return /^[\w-]{22}#/.test(pk) ? CHUNKS : metaKeys.parsePartition(pk).kind;

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../shared/model/duration';
 
 /**
- * Records every operation that was sent, and derives from them every response that the pipeline may give. Operations are
- * ordered as clients see them: an operation that ended before another began came first.
+ * Records every operation that was sent, and derives every response that the pipeline may give. Operations are ordered
+ * as clients see them: if one ended before another began, it came first.
  */
 
 /** One request. All its samples share this object. */
@@ -15,7 +15,7 @@ export interface Request {
 
 /**
  * The effect of one request on one sample. A deletion has no value. Most samples are posted only once, with their usual
- * value. All such samples of a request share one list with one attempt (see {@link SeriesDay.states}).
+ * value; all such samples of a request share one list with a single attempt (see {@link SeriesDay.states}).
  */
 interface Attempt {
   readonly value: number | 'usual' | undefined;
@@ -26,7 +26,7 @@ interface Attempt {
 interface SeriesDay {
   /**
    * The state of each minute of the day: 0 if nothing is stored, 1 if exactly the usual value was acknowledged long
-   * ago. A higher number stands for a request that posted the usual value and was the only attempt.
+   * ago. A higher number stands for the request that posted the usual value and was the only attempt.
    */
   readonly states: Uint16Array;
   /** All attempts at a minute, by minute of the day. Minutes that are completely described by `states` are absent. */
@@ -58,8 +58,8 @@ export interface Point {
 }
 
 /**
- * An operation that has ended. Once no copy of it can arrive any more, its attempts are reduced to their result. It
- * holds no samples, because a million long-lived objects would cost the garbage collector seconds.
+ * An operation that has ended. Once no copy of it can still arrive, its attempts are reduced to their result. It holds
+ * no objects for samples, because a million long-lived objects would cost the garbage collector seconds.
  */
 interface Pending {
   readonly dueMs: number;
@@ -78,12 +78,12 @@ interface Change {
 
 const DAY_S = DAY_MS / 1000;
 const DAY_MINUTES = 1440;
-/** Time, in ms, after which an unanswered request can no longer arrive, and every read sees the answered requests. */
+/** After this time, in ms, an unanswered request can no longer arrive, and every read sees the answered requests. */
 export const SETTLED_MS = 45 * 60_000;
 
 /**
- * The usual value of a minute. Because it is computed, the model need not store it. It is a multiple of 1/4, so that
- * sums are exact, and has few digits, because it is printed and parsed several times.
+ * The usual value of a minute. It is computed, so the model need not store it. It is a multiple of 1/4, so that sums
+ * are exact, and has few digits, because it is printed and parsed several times.
  */
 export function usualValue({ seed }: Series, time: number): number {
   return (Math.imul(seed ^ (time / 60), 0x9e3779b1) >>> 18) / 4;
@@ -92,7 +92,7 @@ export function usualValue({ seed }: Series, time: number): number {
 export class Model {
   private clock = 0;
   private readonly pending: Pending[] = [];
-  /** The attempt of each of the last requests, by the number in {@link SeriesDay.states}. */
+  /** The attempt that each of the last requests made, by the request's number in {@link SeriesDay.states}. */
   private readonly requests: (readonly Attempt[])[] = [];
   private requestsMade = 0;
   acknowledged = 0;
@@ -109,7 +109,7 @@ export class Model {
     return this.note(samples);
   }
 
-  /** Records a request that deletes the samples of series in a range of seconds, both ends inclusive. */
+  /** Records a request that deletes the samples of series in a range of times in seconds, both ends inclusive. */
   deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
     const changes: Change[] = [];
     for (const series of all)
@@ -122,7 +122,7 @@ export class Model {
     return this.note(changes, 0);
   }
 
-  /** Whether a sample was posted that may be stored. */
+  /** Whether a sample was posted for this time that may be stored. */
   knows(series: Series, time: number): boolean {
     const day = series.days.get(Math.floor(time / DAY_S));
     const minute = (time % DAY_S) / 60;
@@ -156,7 +156,7 @@ export class Model {
     };
   }
 
-  /** Replaces final attempts by their result, so that the model stays small. */
+  /** Replaces attempts that can no longer change by their result, so that the model stays small. */
   settle(): void {
     const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
     for (const { request, series, times } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
@@ -177,22 +177,22 @@ export class Model {
     day.states[minute] = result === 'usual' ? USUAL : NOTHING;
   }
 
-  /** Returns the attempts at a minute, unless it has none, or they ended long ago. */
+  /** Returns the attempts at a minute; undefined if it has none, or if they ended long ago. */
   private attemptsAt({ states, attempts }: SeriesDay, minute: number): readonly Attempt[] | undefined {
     const state = states[minute]!;
     return state >= FIRST_REQUEST ? this.requests[state - FIRST_REQUEST] : attempts.get(minute);
   }
 
-  /** Forgets the days before a time, in seconds. */
+  /** Removes the days before a time in seconds. */
   forget(series: Series, beforeS: number): void {
     for (const day of series.days.keys()) if ((day + 1) * DAY_S <= beforeS) series.days.delete(day);
   }
 
   /**
-   * Compares a response with the values that it may contain, in a range of seconds, both ends inclusive.
+   * Compares a response with the values that it may contain, in a range of times in seconds, both ends inclusive.
    *
-   * @param moment time until which acknowledged samples must have arrived; samples acknowledged later may
-   *   still be missing
+   * @param moment acknowledged samples must have arrived up to this time; samples acknowledged later may still be
+   *   missing
    * @returns descriptions of flaws
    */
   flawsOf(series: Series, found: readonly Point[], from: number, to: number, moment: number): string[] {
@@ -237,7 +237,7 @@ function dayAt(series: Series, time: number): SeriesDay {
   return day;
 }
 
-/** The attempts at a minute whose usual value was acknowledged, and has settled. */
+/** The attempts at a minute whose usual value was acknowledged so long ago that it has settled. */
 const LONG_AGO: readonly Attempt[] = [
   { value: 'usual', request: { sent: -1, ended: -1, outcome: 'acknowledged' } },
 ];
@@ -274,7 +274,7 @@ function outcomes(
  */
 function resultOf(attempts: readonly Attempt[], usual: number): 'usual' | 'nothing' | undefined {
   const [first] = attempts;
-  // A short cut for most samples, which are posted only once.
+  // A shortcut for most samples, which are posted only once.
   if (attempts.length === 1 && first!.request.outcome === 'acknowledged' && first!.value === 'usual')
     return 'usual';
   const { values, mayBeMissing } = outcomes(attempts, usual, Infinity);

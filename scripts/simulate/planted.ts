@@ -8,7 +8,7 @@ export interface PlantedBug {
   readonly functions?: readonly FunctionName[];
 }
 
-/** Bugs by name. The product's code never contains them. */
+/** Bugs by name. The deployed code never contains them. */
 export const PLANTED: Readonly<Record<string, PlantedBug>> = {
   'sequence numbers compared across shards': {
     changes: [

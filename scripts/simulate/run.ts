@@ -23,7 +23,7 @@ export interface SimulationOptions {
   readonly every: number;
   /** Factor by which actors act more often than usual. */
   readonly pace: number;
-  /** Minutes between two runs of the functions that run each minute. */
+  /** Minutes between two runs of the functions that run every minute. */
   readonly tick: number;
   readonly faults: boolean;
   /** Names of actors to leave out. */
@@ -38,11 +38,11 @@ export interface SimulationResult {
   readonly seed: number;
   readonly days: number;
   readonly acknowledged: number;
-  /** Number of samples that an independent Parquet reader found in the archive, compared at the end. */
+  /** Number of samples that an independent Parquet reader found in the archive when it was compared at the end. */
   readonly parquetSamples: number;
   /** Descriptions of errors. The simulation ends on the day of the first one. */
   readonly flaws: readonly string[];
-  /** Number of days until the simulation ended. */
+  /** Day on which the simulation ended, from 1. */
   readonly ended: number;
   readonly errors: readonly string[];
   /** SHA-256 of the trace. */
@@ -55,21 +55,23 @@ export interface SimulationResult {
   readonly secondsPerDay: number;
 }
 
-/** Start of the simulation: midnight UTC, in a year whose February has 29 days. */
+/** Start of the simulation: midnight UTC, in a leap year. */
 const START_MS = Date.UTC(2028, 1, 26);
-/** Maximum time, in ms, until everything has come to rest after the faults have ended. */
+/** Maximum time until everything has settled after the faults have ended, in ms. */
 const REST_MS = 8 * HOUR_MS;
 
-/** Maximum time from the end of a day until it has been archived, ms. `archiveAfter` is six hours. */
+/** Maximum time from the end of a day until it has been archived, in ms. `archiveAfter` is six hours. */
 const ARCHIVED_AFTER_MS = 7 * HOUR_MS;
 
-/** Time between two checks of the invariants, ms. */
+/** Time between two checks of the invariants, in ms. */
 const LOOK_MS = HOUR_MS;
 
 /** All actors, in the order in which the help lists them. */
 export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...READERS, ...STORMS];
 
-/** Runs the pipeline for a number of virtual days, and compares its responses with the samples that it acknowledged. */
+/**
+ * Runs the pipeline for a number of virtual days, and compares what it returns with the samples that it acknowledged.
+ */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = await startWorld(options, START_MS, options.onTrace);
   try {
@@ -106,7 +108,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
 class Run {
   readonly acts = new Map<string, number>();
-  /** CPU time of all days, without the start and the last comparison. */
+  /** CPU time of all days, without the start and the final comparison. */
   cpuSeconds = 0;
   /** Number of samples in Parquet objects that were compared at the end. */
   parquetSamples = 0;
@@ -148,7 +150,7 @@ class Run {
     stage.isEnding = true;
     if (stage.flaws.length > 0) return;
     await Promise.all(acting);
-    // Within this time, the last posts reach memory, and the archiver archives the last day.
+    // Within this time, the last posts reach memory, and the last day is archived.
     world.calm();
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));
@@ -158,7 +160,7 @@ class Run {
     this.parquetSamples = await compareArchive(stage, new Random(options.seed), ARCHIVED_AFTER_MS);
   }
 
-  /** Runs `look`, which inspects the stores, while no task runs. */
+  /** Runs `look`, which inspects the stores, at a moment when no task runs. */
   private atRest(look: () => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.world.scheduler.after(0, async () => {
@@ -189,7 +191,7 @@ class Run {
     }
   }
 
-  /** Removes samples that are past the retention from the model, so that a year fits into memory. */
+  /** Removes samples past the retention from the model, so that a year fits into memory. */
   private forget(): void {
     const { stage } = this;
     for (const { hosts, retentionMs } of stage.tenants)
@@ -197,7 +199,7 @@ class Run {
         for (const each of series) stage.model.forget(each, (stage.nowMs - retentionMs) / 1000 - 3 * 86_400);
   }
 
-  /** Compares every host with the model: its last hours, and some earlier hours. */
+  /** Compares every host with the model: the last hours before {@link REST_MS}, and some earlier hours. */
   private async compareAll(): Promise<void> {
     const { stage } = this;
     const random = new Random(this.options.seed);

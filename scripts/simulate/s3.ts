@@ -5,7 +5,7 @@ import type { Meter } from './meter';
 
 /** Decides which of S3's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface BucketFreedoms {
-  /** Maximum number of keys in the next page. Undefined for as many as requested. */
+  /** Maximum number of keys in the next page; undefined for as many as requested. */
   pageKeys(): number | undefined;
   /** Whether a conditional PUT fails because of a concurrent PUT. */
   isConflict(): boolean;
@@ -32,7 +32,7 @@ interface StoredObject {
   readonly headers: Record<string, string>;
 }
 
-/** A model of one bucket without versions: the requests that the functions make, as HTTP. */
+/** A model of one bucket without versions. It answers the HTTP requests that the functions make. */
 export class S3Model {
   private readonly objects = new Map<string, StoredObject>();
   private readonly uploads = new Map<string, Map<number, Buffer>>();
@@ -66,7 +66,7 @@ export class S3Model {
   call(request: S3Request): S3Response {
     const response = this.respond(request);
     const { method, key, body } = request;
-    // S3 bills a list like a write, and does not bill deletions.
+    // S3 bills a list request like a write, and does not bill deletions.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
       this.meter?.putObject(key, body.length);
     else if (method !== 'DELETE')

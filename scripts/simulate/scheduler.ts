@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../faults/random';
 
-/** Number of characters of the trace that are hashed at once. */
+/** Number of characters of the trace that are hashed together. */
 const UNHASHED_MOST = 65_536;
 
 /** An action that runs at a virtual time. */
@@ -14,8 +14,8 @@ export interface Task {
 }
 
 /**
- * A virtual clock, and the tasks that wait for it. Tasks run one at a time, and time jumps from one task to the next.
- * The seed decides the order of tasks that are due at the same time.
+ * A virtual clock, and the tasks that wait for it. Tasks run one at a time, and the time jumps from one task to the
+ * next. The seed decides the order of tasks that are due at the same time.
  */
 export class Scheduler {
   readonly random: Random;
@@ -23,14 +23,14 @@ export class Scheduler {
   private readonly heap: Task[] = [];
   private readonly hash = createHash('sha256');
   /**
-   * Lines that have not been hashed yet. They are collected because a few long updates of the hash cost less than many
+   * Lines that have not been hashed yet. They are collected because a few long updates of a hash cost less than many
    * short ones.
    */
   private unhashed = '';
   private current: number;
   private ran = 0;
 
-  /** @param onTrace gets each line of the trace */
+  /** @param onTrace called with each line of the trace */
   constructor(
     seed: number,
     startMs: number,
@@ -50,7 +50,7 @@ export class Scheduler {
     return this.ran;
   }
 
-  /** Adds a line to the trace: what happened, at the current time. */
+  /** Adds a line to the trace: the current time, and what happened. */
   trace(what: string): void {
     const line = `${this.current} ${what}\n`;
     this.unhashed += line;
@@ -58,7 +58,7 @@ export class Scheduler {
     this.onTrace?.(line);
   }
 
-  /** Ends the trace. Two runs with equal digests did the same. */
+  /** Ends the trace, and returns its digest. Two runs with the same digest did the same things. */
   digest(): string {
     this.hashLines();
     return this.hash.digest('hex');
@@ -88,7 +88,7 @@ export class Scheduler {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** Runs tasks until a promise is settled, which some task must do. */
+  /** Runs tasks until a promise is settled; one of the tasks must settle it. */
   async runUntil<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
     const settle = () => {

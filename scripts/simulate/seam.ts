@@ -36,8 +36,8 @@ const FAILED = {
 } satisfies Record<Call['service'], AwsError>;
 
 /**
- * Connects instances to the models. A call of an instance becomes a task, which is executed and answered after a time
- * that the seed decides.
+ * Connects instances to the models. Each call of an instance becomes a task, which is executed and answered after a
+ * time that the seed decides.
  */
 export class Seam {
   /** Number of calls by service and operation. */
@@ -52,7 +52,7 @@ export class Seam {
     private readonly meter?: Meter,
   ) {}
 
-  /** Modules of an instance in place of the SDK's request handler and ioredis (bundles.ts). */
+  /** Returns the modules that an instance gets in place of the SDK's request handler and ioredis (bundles.ts). */
   network(name: FunctionName, instance: Instance): object {
     const call = (request: SdkRequest, signal?: AbortSignal) =>
       this.call(name, instance, callOf(request), signal);
@@ -87,11 +87,12 @@ export class Seam {
     return new Promise((resolve, reject) => {
       const abort = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));
       signal?.addEventListener('abort', abort);
-      // A request that was sent arrives even if its sender is killed in the meantime. In that case, nobody receives the
+      // A request that has been sent arrives even if its sender is killed in the meantime. Nobody then receives the
       // response.
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(call.service, isConditional(call));
-        // Lambda answers when the invoked function ends. Other tasks must run until then, so this task does not wait.
+        // Lambda answers when the invoked function ends. Other tasks must run until then, so do not wait for it in this
+        // task.
         if (this.meter !== undefined) this.meter.caller = name;
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
         const settle = (response: SdkResponse | undefined) => {

@@ -1,6 +1,6 @@
 import { ACTORS, type SimulationOptions, type SimulationResult, simulate } from './run';
 
-/** The smallest form of a failing run that the search has found. */
+/** The smallest failing run that the search has found. */
 export interface Shrunk {
   readonly options: SimulationOptions;
   readonly result: SimulationResult;
@@ -9,8 +9,8 @@ export interface Shrunk {
 
 /**
  * Makes a failing run smaller as long as it still fails: fewer hosts and series, no faults, fewer actors. The number of
- * days needs no search, because a run ends on the day of its first flaw. A smaller run may fail in another way, which
- * is just as useful.
+ * days need not be searched, because a run ends on the day of its first flaw. A smaller run may fail in a different
+ * way, which is just as useful.
  *
  * @param options options of a run that has flaws
  * @param result result of this run
@@ -39,7 +39,7 @@ export async function shrink(
       (await attempt({ [size]: best.options[size] >> 1 }, `half of the ${size}`))
     );
 
-  // Try to leave out halves first, then smaller groups, as in delta debugging.
+  // Try leaving out halves first, then smaller groups, as in delta debugging.
   let left = ACTORS.map(({ name }) => name).filter((name) => (best.result.acts[name] ?? 0) > 0);
   for (let size = left.length >> 1; size >= 1; size >>= 1)
     for (let at = 0; at < left.length; ) {

@@ -16,7 +16,7 @@ export interface SourceChange {
 /**
  * Changes source files while they are bundled.
  *
- * @throws when a string does not occur exactly once in its file. The change must then be adapted
+ * @throws if a string does not occur exactly once in its file. The change must then be adapted
  */
 export function changing(changes: readonly SourceChange[]): Plugin {
   const texts = new Map<string, string>();

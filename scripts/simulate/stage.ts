@@ -7,11 +7,11 @@ export interface Host {
   readonly id: string;
   readonly name: string;
   readonly series: readonly Series[];
-  /** A silent host does not post; a retired one never will. */
+  /** A silent host does not post for now; a retired host never posts again. */
   state: 'posting' | 'silent' | 'retired';
   /** Time of the last row that was posted, in seconds. */
   postedS: number;
-  /** Time of the last late or corrected sample, in seconds. More samples of the same window follow it. */
+  /** Time of the last late or corrected sample, in seconds. More samples of the same window follow. */
   correctedS: number;
 }
 
@@ -23,20 +23,20 @@ export interface Tenant {
   partitions: number;
   retentionMs: number;
   /**
-   * Samples before this time, in seconds, are not expected: they have been older than the retention at some time, so
-   * the archiver may have removed them.
+   * Samples before this time, in seconds, are not expected: at some time they were older than the retention, so the
+   * archiver may have removed them.
    */
   goneBeforeS: number;
   deletedMs: number | undefined;
 }
 
-/** The stage's retention in the simulation, and the minimum retention of a tenant, ms. */
+/** The stage's retention in the simulation, and the minimum retention of a tenant, in ms. */
 export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
 /** Name of the measurement in line protocol. The name of a series is the measurement and the field, joined by `_`. */
 const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
-/** Maximum time until a request succeeds if it is retried, even during a replay, ms. */
+/** Maximum time until a retried request succeeds, in ms, even during a replay. */
 const SUCCEEDS_WITHIN_MS = 3 * 3_600_000;
 const MOST_RETRY_MS = 60_000;
 /** Maximum number of samples in one request. */
@@ -49,7 +49,7 @@ export interface StageOptions {
   readonly series: number;
 }
 
-/** The tools of actors: the pipeline's API, operator commands, and the model of the operations so far. */
+/** The actors' tools: the pipeline's API, operator commands, and the model of the operations so far. */
 export class Stage {
   readonly model: Model;
   readonly tenants: Tenant[] = [];
@@ -95,7 +95,7 @@ export class Stage {
     return this.tenants.filter(({ deletedMs }) => deletedMs === undefined);
   }
 
-  /** Draws a tenant, then one of its hosts that have posted. Small tenants are thus chosen as often as large ones. */
+  /** Draws a tenant, then one of its hosts that have posted. So small tenants are chosen as often as large ones. */
   anyHost(random: Random): { tenant: Tenant; host: Host } | undefined {
     const tenant = random.pick(this.liveTenants);
     const hosts = tenant.hosts.filter(({ postedS }) => postedS > 0);
@@ -154,7 +154,7 @@ export class Stage {
     tenant.hosts.push(host);
   }
 
-  /** Returns the samples that a host takes in a span, in seconds, both ends inclusive. */
+  /** Returns the samples that a host takes in a span of seconds, both ends inclusive. */
   usual({ series }: Host, fromS: number, toS: number): Sample[] {
     const samples: Sample[] = [];
     for (let time = fromS; time <= toS; time += 60)
@@ -192,7 +192,7 @@ export class Stage {
     const sinceMs = this.nowMs;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
       const { status, body } = await this.world.request(method, path, tenant.key, sent);
-      // PromQL answers with the available samples and a warning in cases in which other reads answer 503.
+      // Where other reads answer 503, PromQL answers with the available samples and a warning.
       const isPartial = status === 200 && (body as { warnings?: unknown }).warnings !== undefined;
       if (status === 200 && !isPartial) return body as Body;
       if (status === 404) return undefined;

@@ -19,10 +19,10 @@ const OF: Readonly<Record<Aggregate, (values: readonly number[]) => number>> = {
 };
 
 /**
- * Aggregates samples into steps, independently of the code under test. The simulation's values are
- * multiples of 1/128, so their sums are exact in any order.
+ * Aggregates samples into steps, independently of the code under test. The simulation's values are multiples of 1/128,
+ * so their sums are exact in any order.
  *
- * @param points ascending
+ * @param points in ascending order of time
  */
 export function stepsOf(points: readonly Point[], stepS: number, aggregate: Aggregate): Point[] {
   const steps = Map.groupBy(points, ({ time }) => Math.floor(time / stepS) * stepS);

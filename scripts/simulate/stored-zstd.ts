@@ -1,8 +1,8 @@
 import * as zlib from 'node:zlib';
 
 /**
- * Replaces zstd in the functions. Its frames hold the bytes uncompressed, in raw blocks, which every zstd reader
- * accepts. Real zstd took 12 % of the CPU of a loaded day.
+ * Replaces zstd in the functions. Its frames contain the bytes uncompressed, in raw blocks, which every zstd reader
+ * accepts. Real zstd used 12 % of the CPU of a loaded day.
  *
  * @see https://datatracker.ietf.org/doc/html/rfc8878#name-frames
  */

@@ -27,12 +27,11 @@ import { Seam } from './seam';
 import { storedZstd } from './stored-zstd';
 
 const root = join(__dirname, '..', '..');
-/** Maximum time from the expiry of an item until DynamoDB deletes it, in ms. */
+/** Maximum time until DynamoDB deletes an expired item, in ms. */
 const TTL_LATE_MS = 48 * HOUR_MS;
 
 /**
- * Settings with which the data of a day reaches every tier within a few days, and reaches the end of its retention
- * within two weeks.
+ * Settings with which a day's data reaches every tier within a few days, and the end of its retention within two weeks.
  */
 export const SETTINGS = {
   archiveAfter: '6h',
@@ -44,7 +43,7 @@ export const SETTINGS = {
   batchWindow: '60s',
 };
 
-/** Functions that the simulation omits. It has no rules, and nobody looks at pages. */
+/** Functions that the simulation omits: it has no rules, and nobody looks at pages. */
 const ABSENT = new Set<FunctionName>(['canary', 'evaluator', 'page', 'prober']);
 
 /** The pipeline as it would be deployed, in one process, with models of its stores. */
@@ -73,7 +72,7 @@ export interface World {
   invoke(name: FunctionName, event: object, stall?: Stall): Promise<Invocation>;
   /** Lets another primary take over memory (memory.ts). Resolves when the new primary serves requests. */
   failover(lagMs: number | undefined, downMs: number): Promise<void>;
-  /** Returns the number of the stream's records that no mapping has delivered yet. */
+  /** Returns the number of records in the stream that no mapping has delivered yet. */
   backlog(): number;
   /** Ends the faults. */
   calm(): void;
@@ -112,7 +111,7 @@ export async function startWorld(
   const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), settings));
   const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
   const files = await bundleFunctions(present, bug);
-  // The checkout's path may be too long for a socket.
+  // Do not put the socket into the checkout, whose path may be too long for a socket.
   const dataDir = mkdtempSync(join(tmpdir(), 'simulate-'));
   const socket = join(dataDir, 'socket');
   const children: ChildProcess[] = [];
@@ -136,7 +135,7 @@ export async function startWorld(
   const periodOf = (schedule: ScheduleResource) => Math.max(schedule.periodMs, tick * MINUTE_MS);
   const stretchOf = (name: FunctionName) => {
     const schedules = stack.schedules.filter(({ functionName }) => functionName === resourceOf(name).name);
-    // A function with several schedules is invoked most often by the one with the shortest period.
+    // If a function has several schedules, the one with the shortest period invokes it most often.
     const [first] = schedules.sort((a, b) => a.periodMs - b.periodMs);
     return first === undefined ? 1 : periodOf(first) / first.periodMs;
   };
@@ -166,7 +165,7 @@ export async function startWorld(
   const bundles = dirname(files.values().next().value!);
   const onLog = (name: string, line: string) => {
     if (!line.includes('"ERROR"')) return;
-    // The folder of the bundles has a different name in each run. Without the name, equal errors have equal messages.
+    // The bundles' folder has a different name in each run. Without the name, equal errors have equal messages.
     const sameLine = line.replaceAll(bundles, 'bundles').replaceAll(root, '.');
     errors.push(`${new Date(now()).toISOString()} ${name}: ${sameLine}`);
     if (errors.length > 20) errors.shift();
@@ -278,7 +277,7 @@ export async function startWorld(
     stop: async () => {
       memory.close();
       await hot.stop();
-      // The listener would keep this world in memory, and the next seeds need the memory.
+      // The listener would keep this world in memory, which the next seeds need.
       process.removeListener('exit', killChildren);
       rmSync(dataDir, { recursive: true, force: true });
       rmSync(dirname(files.get('post')!), { recursive: true, force: true });

@@ -31,7 +31,7 @@ export class ApiClient {
     return id;
   }
 
-  /** Posts once. What the ledger then expects depends on the response. */
+  /** Posts once. The response decides what the ledger then expects. */
   async post(
     samples: readonly Sample[],
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
@@ -62,7 +62,7 @@ export class ApiClient {
   /**
    * Reads a series, using Mackerel's API for registered hosts. Retries while the response is an error.
    *
-   * @param isPatient called before each retry; tells whether to retry
+   * @param isPatient called before each retry; says whether to retry
    */
   async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
     for (;;) {

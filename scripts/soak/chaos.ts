@@ -12,7 +12,7 @@ export interface ChaosDependencies {
   readonly redis: Redis;
   /** Kills the hot tier's server with SIGKILL. */
   readonly killHot: () => void;
-  /** Flushes all of memory; resolves on success and on failure. */
+  /** Flushes all of memory. Resolves whether this succeeds or fails. */
   readonly drain: () => Promise<unknown>;
 }
 
@@ -81,7 +81,7 @@ const STARTS: Record<FaultKind, Start> = {
     await redis.config('SET', 'maxmemory', used);
     return {
       hits: () => 1,
-      // Ignore errors: a server that was killed during the fault no longer has a limit.
+      // Ignore errors: if the server was killed during the fault, its replacement has no limit anyway.
       end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
     };
   },
@@ -100,11 +100,12 @@ const STARTS: Record<FaultKind, Start> = {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);
     faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
-    // Processes that replace the killed ones start with the wrong clock. Later ones have the right one again.
+    // Processes that replace the killed ones start with the wrong clock; those that start later have the right one
+    // again.
     let hits = faults.kill(victim);
     return {
       hits: () => {
-        // If the function had no process at the start of the fault, kill the process that runs now.
+        // If the function had no process when the fault started, kill the process that runs now.
         hits ||= faults.kill(victim);
         return hits;
       },
@@ -117,9 +118,9 @@ const STARTS: Record<FaultKind, Start> = {
 };
 
 /**
- * Keeps a fault active for its planned duration, and until it has had an effect.
+ * Keeps a fault active for its planned duration, and for longer until it has had an effect.
  *
- * @returns the number of times it had an effect
+ * @returns the number of times that it had an effect
  */
 export async function befall(
   dependencies: ChaosDependencies,

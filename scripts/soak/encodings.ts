@@ -8,7 +8,7 @@ export interface PostRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** Returns whether a successful response says that all samples were stored. */
+  /** Returns whether a successful response confirms that all samples were stored. */
   isWhole(bytes: Buffer): boolean;
 }
 
@@ -51,7 +51,7 @@ function mackerelService(samples: readonly Sample[]): PostRequest {
   return { ...mackerel(samples), path: `/api/v0/services/${service}/tsdb` };
 }
 
-/** Encodes line protocol. A series' name up to its first `_` is the measurement, the rest the field. */
+/** Encodes line protocol. The part of a series' name before the first `_` is the measurement, the rest is the field. */
 function lines(samples: readonly Sample[]): PostRequest {
   const fields = Map.groupBy(samples, ({ labels, time }) => {
     const tags = labels.filter(([name]) => name !== METRIC_NAME).map(([name, value]) => `,${name}=${value}`);
@@ -179,7 +179,7 @@ interface PartialSuccess {
   readonly rejectedDataPoints?: unknown;
 }
 
-/** Encodes each sample as a gauge. `job` and `instance` become its resource, other labels its attributes. */
+/** Encodes each sample as a gauge. `job` and `instance` become its resource, and other labels its attributes. */
 function metricsRequestOf(samples: readonly Sample[]): object {
   const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
   const byTarget = Map.groupBy(samples, ({ labels }) =>

@@ -15,7 +15,7 @@ export interface Sample {
 export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
 /**
- * One request that contained a sample. `sent` and `ended` are positions in the client's sequence of events.
+ * One request that contained a sample. `sent` and `ended` are positions in the sequence of events that the client sees.
  */
 export interface Attempt {
   readonly value: number;
@@ -28,9 +28,9 @@ export interface Attempt {
 /**
  * Returns the values that a sample may have, given all requests that contained it.
  *
- * Requests that overlapped may have arrived in any order. A request acknowledged before another was sent arrived before
- * it, so it cannot win once the later request has also been acknowledged. A request without a response may arrive at any
- * time.
+ * Requests that overlapped may have arrived in any order. If a request was acknowledged before another was sent, it
+ * arrived first, so it cannot win once the later one has also been acknowledged. A request without a response may
+ * arrive at any time.
  */
 export function allowedValues(attempts: readonly Attempt[]): {
   readonly values: ReadonlySet<number>;
@@ -57,7 +57,7 @@ export interface Flaws {
   readonly lost: number;
   /** Samples that occur more than once in a response. */
   readonly doubled: number;
-  /** Samples with a value that no order of the requests explains, or that were never sent. */
+  /** Samples that were never sent, or whose value no order of the requests explains. */
   readonly wrong: number;
   /** Descriptions of some flaws. */
   readonly examples: readonly string[];
@@ -80,7 +80,7 @@ const MAX_SPAN_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
 const PARALLEL = 4;
 
-/** Records every sample sent and the outcome of its request, and verifies them by reading all samples back. */
+/** Records every sample sent and the outcome of its request, and checks them by reading all samples back. */
 export class Ledger {
   /** Requests by series ({@link labelsKey}) and time. */
   private readonly series = new Map<string, Map<number, Entry[]>>();
@@ -111,9 +111,9 @@ export class Ledger {
   }
 
   /**
-   * Reads everything back. Rereads series with flaws, because acknowledged samples may not have arrived yet.
+   * Reads everything back. Reads series with flaws again, because acknowledged samples may not have arrived yet.
    *
-   * @param isPatient called before each further round; tells whether to read again
+   * @param isPatient called before each further round; says whether to read again
    */
   async verify(read: ReadSeries, isPatient: () => Promise<boolean>): Promise<Flaws> {
     let left = [...this.series.keys()];

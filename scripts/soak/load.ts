@@ -11,23 +11,23 @@ export interface LoadOptions {
   /** Time of the first posted sample, as Unix time in seconds. */
   readonly startS: number;
   /**
-   * How far behind the clock late samples are, in s.
+   * How far behind the clock late samples are, in seconds.
    *
    * @default delays that every stage accepts
    */
   readonly lagsS?: readonly number[];
 }
 
-/** Lags of late samples, in s: an hour, and 20 hours to reach the previous UTC day. */
+/** Lags of late samples, in seconds: an hour, and 20 hours to reach the previous UTC day. */
 const LAGS_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
 /** Values are multiples of this, so that sums are exact in any order. */
 const GRAIN = 1 / 128;
 
 /**
- * Posts as agents do, and also in ways that agents should not. Each post has all series of a sender at the next second.
- * Some posts are late by hours or weeks, some overwrite samples with other values, and some are sent twice unchanged.
- * Unacknowledged samples are posted again.
+ * Posts as agents do, and also in ways that agents should not. Each post contains all series of a sender, one second
+ * after the sender's previous post. Some posts are late by hours or weeks, some overwrite samples with other values,
+ * and some are sent twice unchanged. Unacknowledged samples are posted again.
  */
 export async function runLoad(
   client: ApiClient,
@@ -43,7 +43,7 @@ export async function runLoad(
       const now = startS + second;
       const posts = [next(now)];
       if (own.chance(0.1)) posts.push(next(now - own.pick(lagsS)));
-      // Post a random part of the metrics, like a sender that divides its samples at random.
+      // Post a random part of the metrics, like a sender that divides its samples randomly.
       if (own.chance(0.3)) {
         const lagS = own.chance(0.2) ? own.pick(lagsS) : 0;
         const some = next(startS + own.integer(0, second) - lagS).filter(() => own.chance(0.6));
@@ -60,7 +60,7 @@ export async function runLoad(
 }
 
 /**
- * Makes the samples that a sender posts for a time, one of each series.
+ * Makes the samples that a sender posts for a time: one for each series.
  *
  * @param serial a different number for each post, so that two posts of a sender for the same time have different values
  */

@@ -1,8 +1,8 @@
 import { Random } from '../faults/random';
 
 /**
- * Kinds of faults that need real processes, clocks and sockets, in addition to kills of functions and the freedoms of
- * AWS. The simulator (scripts/simulate) has the outages of AWS's services.
+ * Kinds of faults that need real processes, clocks and sockets. They come in addition to kills of functions and AWS's
+ * freedoms. Outages of AWS's services are left to the simulator (scripts/simulate).
  */
 export const FAULT_KINDS = [
   'connections cut',
@@ -17,7 +17,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Functions that are killed when they change state. */
+/** Functions that are killed while they change state. */
 export const VICTIMS = [
   'post',
   'ingester',
@@ -44,11 +44,11 @@ export interface PlannedFault {
  * once.
  */
 const MAX_GAP_MS = 6_000;
-/** Time without faults at the start, in ms, during which samples are stored that faults can then destroy. */
+/** Time without faults at the start, in ms. The samples stored in it can then be destroyed by faults. */
 const CALM_MS = 4_000;
 
 /**
- * Plans the faults of a run, depending only on seed and length. Every kind occurs once before any repeats.
+ * Plans the faults of a run. The plan depends only on seed and length. Every kind occurs once before any is repeated.
  */
 export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   const random = new Random(seed);

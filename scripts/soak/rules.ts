@@ -3,7 +3,7 @@ import { createTenant } from '../ops/create-tenant';
 import type { Functions } from '../ops/invoke';
 import { TenantApi } from '../ops/tenant-api';
 
-/** Result of comparing what rules wrote with the samples and a model of the alert. */
+/** Result of comparing what rules wrote with the samples and with a model of the alert. */
 export interface RuleCheck {
   /** Number of ticks for which the recording rule wrote a sample. */
   readonly ticks: number;
@@ -14,13 +14,13 @@ export interface RuleCheck {
 const TENANT = 'ruled';
 const TICK_MS = 30_000;
 /**
- * The local stage's `ruleQueryOffset`, in ms: a tick evaluates its rules at the time of the tick minus this
- * offset, and their results have that time.
+ * The local stage's `ruleQueryOffset`, in ms: a tick evaluates its rules at the tick's time minus this offset, and
+ * their results get that time.
  */
 const OFFSET_MS = 5_000;
 const SOURCES = ['a', 'b', 'c'];
 const LIMIT = 60;
-/** An alert fires in the second tick above the limit. */
+/** Time for which the limit must be exceeded, in seconds. An alert fires at the second tick above the limit. */
 const FOR_S = 30;
 const GROUP = {
   name: 'soak',
@@ -34,7 +34,7 @@ const GROUP = {
 const MARGIN_MS = 20 * 60_000;
 const RETRY_MS = 500;
 
-/** A series of a query's response: labels, and samples as pairs of time (s) and value. */
+/** One series in a query's response: its labels, and its samples as pairs of time (s) and value. */
 interface Matrix {
   readonly metric: Readonly<Record<string, string>>;
   readonly values: readonly (readonly [number, string])[];
@@ -83,10 +83,10 @@ export class RuledTenant {
   }
 
   /**
-   * Checks the results of all ticks up to a time. Repeats while there are flaws, because samples may not have
+   * Checks the results of all ticks up to a time. Repeats this while there are flaws, because samples may not have
    * arrived yet.
    *
-   * @param isPatient called before each repetition; tells whether to repeat
+   * @param isPatient called before each repetition; says whether to repeat
    */
   async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
     const untilS = timeOf(Math.floor(untilMs / TICK_MS));
@@ -110,7 +110,7 @@ function timeOf(tick: number): number {
   return (tick * TICK_MS - OFFSET_MS) / 1000;
 }
 
-/** Returns a load that exceeds the limit sometimes for one tick, sometimes for several. */
+/** Returns a load that exceeds the limit sometimes for one tick, sometimes for several ticks in a row. */
 function loadOf(source: number, tick: number): number {
   return (tick * 29 + source * 37 + Math.floor(tick / 3) * 17) % 100;
 }
@@ -143,7 +143,7 @@ function flawsOfRecord(recorded: Matrix['values']): string[] {
   });
 }
 
-/** Checks that an alert is pending in its first tick above the limit and fires from the second on. */
+/** Checks that an alert is pending at its first tick above the limit and fires from the second on. */
 function flawsOfAlerts(alerts: readonly Matrix[], recorded: Matrix['values']): string[] {
   const expected = new Set<string>();
   for (const [s, source] of SOURCES.entries()) {

@@ -21,7 +21,7 @@ import { watch } from './watch';
 export interface SoakOptions {
   readonly seed: number;
   readonly minutes: number;
-  /** Number of senders. The shapes are assigned to them in turn. */
+  /** Number of senders. Each gets the next shape in turn. */
   readonly senders: number;
   /** Number of series of each sender. */
   readonly metrics: number;
@@ -44,25 +44,25 @@ const LANES = 2;
 const ORDER = Object.keys(SHAPES) as Shape[];
 /** Time between two posts of a sender, in ms. */
 const POST_EVERY_MS = 1_000;
-/** Intervals of a deployed stage's schedules, shortened by the same factor as windows, in ms. */
+/** Intervals of a deployed stage's schedules, shortened by the same factor as its windows, in ms. */
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
 const EVALUATE_EVERY_MS = 5_000;
 /**
- * Range of the time between two kills of a function, in ms. It is short because some changes of state come in
- * bursts after a loss.
+ * Minimum and maximum time between two kills of a function, in ms. The times are short because some changes of state
+ * come in bursts after a loss.
  */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
-/** Maximum time for which the load continues after its planned end, until every fault has had an effect, in ms. */
+/** Maximum time that the load continues after its planned end, in ms, until every fault has had an effect. */
 const OVERTIME_MS = 300_000;
 /** Maximum time from the last fault until everything has recovered, in ms. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
 /**
- * How far behind the clock late samples are, in s: an hour, 20 hours, and days that the setting `maxSampleAge`
+ * How far behind the clock late samples are, in seconds: an hour, 20 hours, and days that the setting `maxSampleAge`
  * accepts.
  */
 const LAGS_S: readonly number[] = [
@@ -73,7 +73,7 @@ const LAGS_S: readonly number[] = [
 
 export type SoakResult = Awaited<ReturnType<typeof soak>>;
 
-/** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
+/** Runs the pipeline under load and faults, lets it recover, and reads all samples back. */
 export async function soak({ seed, minutes, senders: count, metrics, report }: SoakOptions) {
   const lengthMs = minutes * 60_000;
   const plan = planFaults(seed, lengthMs);
@@ -85,8 +85,8 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
     dataDir: undefined,
     settings: {
       ...SETTINGS,
-      // Every other seed keeps archived items in the warm table for a minute. In that minute, reads find a
-      // day both in the warm table and, through the manifest, in the archive.
+      // With every other seed, archived items stay in the warm table for a minute. In that minute, reads find a day
+      // both in the warm table and, through the manifest, in the archive.
       purgeAfter: seed % 2 === 1 ? '1m' : '20s',
     },
     report: () => {},
@@ -226,9 +226,11 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
       lost: sum('lost'),
       doubled: sum('doubled'),
       wrong: sum('wrong'),
-      /** Largest consumer lag of the ingester, in s. */
+      /** Largest consumer lag of the ingester, in seconds. */
       maxLagSeconds: Math.round(maxLagMs / 100) / 10,
-      /** Number of samples missing in a read although an earlier read had them, and number of reads during the load. */
+      /**
+       * Number of samples that a read lacked although an earlier read had them, and number of reads during the load.
+       */
       gaps: gaps.length,
       reads,
       /** Number of objects that differ from the manifest. */
@@ -241,7 +243,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
       kinds,
       /**
        * Number of observed changes of state; number of their sides (before, after) at which a function was killed;
-       * number of sides without a kill.
+       * number of sides at which none was.
        */
       killPoints: points.length,
       killPointsHit: points.reduce((hit, { killed }) => hit + killed.length, 0),
@@ -254,7 +256,7 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
   }
 }
 
-/** Returns a function that returns true while the time to calm down, which starts now, has not passed. */
+/** Returns a function that returns whether there is still time left to calm down. That time starts now. */
 function calmingDown(): () => boolean {
   const deadline = Date.now() + CALM_DOWN_MS;
   return () => Date.now() < deadline;

@@ -18,7 +18,7 @@ export interface Sender {
   encode(samples: readonly Sample[]): PostRequest;
 }
 
-/** How senders assign series to sources and samples to requests. */
+/** How senders divide series among sources, and samples among requests. */
 export const SHAPES = {
   dense: 'Mackerel, all metrics of a host in one request',
   telegraf: 'line protocol, measurements of three fields, a host in one request',

@@ -11,14 +11,14 @@ export interface WatchOptions {
 /** Result of the reads during the load. */
 export interface Watched {
   readonly reads: number;
-  /** Samples that an earlier response had but a later, complete response lacked. */
+  /** Samples that were in an earlier response but not in a later, complete one. */
   readonly gaps: readonly string[];
 }
 
 const EVERY_MS = 100;
 
 /**
- * Reads recent samples of random series while data moves between tiers under faults. Checks that a response, unless
+ * Reads recent samples of random series while data moves between tiers under faults. Checks that each response, unless
  * it is an error, still contains every sample of earlier responses.
  */
 export async function watch(

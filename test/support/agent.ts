@@ -29,23 +29,23 @@ class AgentError extends Error {
 }
 
 /**
- * A client that behaves like mackerel-agent. It sends the same requests, byte for byte and in the same order,
- * and it buffers and retries in the same way. The caller decides when a minute passes.
+ * A client that behaves like mackerel-agent: it sends the same requests, byte for byte and in the same order, and
+ * buffers and retries in the same way. The caller decides when a minute passes.
  *
  * @see ../../shared/protocol/mackerel/README.md
  */
 export class ScriptedAgent {
-  /** Id of the host. The agent keeps it in its file `id` over restarts. */
+  /** Id of the host. The agent keeps it across restarts in its file `id`. */
   hostId: string | undefined;
   private readonly queue: Batch[] = [];
   private isFailing = false;
   private http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
-  /** Times of the batches in each metric post that was tried, retries included. */
+  /** For each metric post that was attempted, retries included, the times of its batches. */
   readonly posts: number[][] = [];
 
   constructor(private options: AgentOptions) {}
 
-  /** Finds or creates the host, updates its status and specification, defines its graphs. */
+  /** Finds or creates the host, updates its status and specification, and defines its graphs. */
   async start(): Promise<void> {
     const { customIdentifier, onStart } = this.options;
     if (this.hostId === undefined) {
@@ -75,14 +75,14 @@ export class ScriptedAgent {
     ]);
   }
 
-  /** Sends the host's specification again. An agent does so when it starts and every hour. */
+  /** Sends the host's specification again. An agent does so at every start and once an hour. */
   async updateSpecification(): Promise<void> {
     await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
   }
 
   /**
-   * Acts as the agent does when a minute has passed. Queues the minute's batch, then sends the queue, two
-   * batches at a time. While posts fail, tries only one batch.
+   * Acts as the agent does when a minute has passed: queues the minute's batch, then sends the queue, two batches at a
+   * time. While posts are failing, tries only one batch.
    */
   async minute(batch: Batch): Promise<void> {
     this.queue.push(batch);
@@ -114,8 +114,8 @@ export class ScriptedAgent {
 
   private async send(): Promise<void> {
     while (this.queue.length > 0) {
-      // While posts fail, one batch a minute is tried. If it fails, it goes to the tail and is resent out of
-      // order.
+      // While posts are failing, one batch is tried per minute. If it fails, it goes to the end of the queue, and is
+      // later sent out of order.
       const batches = this.queue.splice(0, this.isFailing ? 1 : 2);
       try {
         await this.post(batches);

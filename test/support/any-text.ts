@@ -3,7 +3,7 @@ import fc from 'fast-check';
 const [SURROGATES, SURROGATE_COUNT, LAST] = [0xd800, 0x800, 0x10ffff];
 
 /**
- * Any character of Unicode. fast-check's own unit `binary` generates the same characters, but first makes a table of a
+ * Any Unicode character. fast-check's own unit `binary` generates the same characters, but first builds a table of a
  * million entries.
  */
 export const anyCharacter = fc.nat({ max: LAST - SURROGATE_COUNT }).map(

@@ -8,7 +8,7 @@ const run = promisify(execFile);
 /** A row of the archive: tenant, date, name, host, labels, time in ms, bits of the value. */
 export type ArchiveRow = readonly [string, string, string, string, string, number, string];
 
-/** Reads a folder of archive objects with readers of other projects. */
+/** Reads a folder of archive objects with other projects' readers. */
 export async function readAsOthers(
   folder: string,
 ): Promise<{ readonly duckdb: ArchiveRow[]; readonly pyarrow: ArchiveRow[] }> {
@@ -18,7 +18,7 @@ export async function readAsOthers(
   return JSON.parse(stdout);
 }
 
-/** Runs a query in DuckDB. Returns its rows, which may not have times. */
+/** Runs a query in DuckDB and returns its rows. No value in them may be a time. */
 export async function queryInDuckdb(sql: string): Promise<unknown[][]> {
   const python = join(REPOSITORY, '.local', 'readers', 'bin', 'python');
   const script = 'import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall()))';

@@ -14,18 +14,18 @@ const runFolder = process.env.CONTRACT_DIR!;
 const folder = join(runFolder, process.env.JEST_WORKER_ID!);
 const file = join(folder, 'breaks.jsonl');
 const reported = join(folder, 'reported');
-// Processes of the stacks that this file's tests start inherit this variable, and record in the folder the calls that
-// broke the contract.
+// The stacks that this file's tests start pass this variable on to their processes, which record in the folder the
+// calls that broke the contract.
 process.env.CONTRACT_DIR = folder;
 
 const expected: { readonly rule: string; readonly call: RegExp }[] = [];
 
-/** Allows the running test to make calls that AWS refuses according to a rule. */
+/** Allows the running test to make calls that AWS refuses under a rule. */
 export function expectRefusals(rule: string, call: RegExp): void {
   expected.push({ rule, call });
 }
 
-/** Notes that all tests of a file have ended, for the check of a whole run (aws-run-ended.cjs). */
+/** Records that all tests of a file have ended, for the check of the whole run (aws-run-ended.cjs). */
 export function noteEnd(): void {
   writeFileSync(join(runFolder, `ended-${basename(expect.getState().testPath!)}`), '');
 }

@@ -8,7 +8,10 @@ const MISSING_KEY =
   'S3 answers 404 for a missing object only to those who may list, otherwise 403: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html';
 const LAMBDA_READS = "Lambda's own reading of a stream";
 
-/** Rights of all functions or of one function that no call uses on this machine, with the purpose of each right. */
+/**
+ * Rights that no call uses on this machine, with the purpose of each. A key that begins with a function's name stands
+ * for that function only, any other key for all functions.
+ */
 const USED_ELSEWHERE = {
   'elasticache:Connect': 'a connection to the cache, which has no IAM locally',
   'kinesis:DescribeStream': LAMBDA_READS,
@@ -23,8 +26,8 @@ const USED_ELSEWHERE = {
 };
 
 /**
- * Runs after the integration tests, and prints the calls to AWS by operation. Fails the run if a call broke the
- * contract but no test failed for it, or if functions have a right that no test of a whole run has used.
+ * Runs after the integration tests, and prints the calls to AWS by operation. The run fails if a call broke the
+ * contract without failing a test, or if, in a whole run, functions have a right that no test has used.
  */
 module.exports = () => {
   stopDynamodbLocal();
@@ -80,7 +83,7 @@ module.exports = () => {
 const isUsedElsewhere = (name, action) =>
   action in USED_ELSEWHERE || `${name.split('-').at(-1)} ${action}` in USED_ELSEWHERE;
 
-/** Fails the run. An error would too, but then jest would not write the tests' results. */
+/** Fails the run. Throwing an error would do so too, but jest would then not write the tests' results. */
 function fail(reason) {
   console.error(`\n${reason}`);
   process.exitCode = 1;

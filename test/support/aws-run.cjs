@@ -2,14 +2,14 @@ const { mkdirSync, mkdtempSync } = require('node:fs');
 const { join } = require('node:path');
 const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 
-/** Seeds of a run that names none, so that its result does not depend on luck. `random` draws one. */
+/** Seeds for a run that does not set any, so that its result does not depend on luck. `random` draws a seed. */
 const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001', KILL_SEED: '1', PAGE_SEED: '1' };
 
 /**
  * Runs before the integration tests. Sets and prints the seeds of a run: of the order of the shards' sequence numbers
- * (scripts/local/aws.py), of the freedoms of AWS (scripts/local/freedoms.py), of the moments at which the evaluator is
- * killed (evaluator.ts), and of the delays of the page's requests (late-responses.ts). Makes the folder in which the
- * stand-ins for AWS record received calls (scripts/local/contract.py).
+ * (scripts/local/aws.py), of AWS's freedoms (scripts/local/freedoms.py), of the moments at which the evaluator is
+ * killed (evaluator.ts), and of the delays of the page's requests (late-responses.ts). Creates the folder in which the
+ * stand-ins for AWS record the calls that they receive (scripts/local/contract.py).
  */
 module.exports = async ({ testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));

@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { PATIENCE_MS } from './until';
 
-/** Path at which `scripts/setup.mjs --browser` installs Chromium if the PATH has none. */
+/** Path at which `scripts/setup.mjs --browser` installs Chromium if there is none on the PATH. */
 const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
 
-/** Starts a headless Chromium: the one on the PATH, or else the one that set-up fetched. */
+/** Starts a headless Chromium: the one on the PATH, or else the one that setup has installed. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    // Chromium's sandbox fails for root and in many containers. It is not needed, because these pages are our
-    // own.
+    // Chromium's sandbox fails for root and in many containers. It is not needed, because the pages are our own.
     args: ['--no-sandbox', '--disable-gpu'],
     timeout: PATIENCE_MS,
   });

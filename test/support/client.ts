@@ -1,10 +1,10 @@
 import { patientFetch } from './patient-fetch';
 
-/** A client of the HTTP API with plain fetch, like a dashboard's. */
+/** A client of the HTTP API that uses plain fetch, as a dashboard does. */
 export class Client {
   /**
-   * @param isPatient whether the client retries a request after a 503, as agents do. A stack that uses the freedoms of
-   *   AWS returns such answers
+   * @param isPatient whether the client retries a request after a 503, as agents do. A stack that uses AWS's freedoms
+   *   returns such answers
    */
   constructor(
     private readonly url: string,

@@ -10,7 +10,7 @@ import { rowRecords } from '../../shared/stream/row-records';
 import type { Tiers } from './tiers';
 
 const HOUR_MS = 3_600_000;
-/** Number of rounds after which a sample is corrected. A round is a second. */
+/** A sample is corrected after this number of rounds. A round is a second. */
 export const CORRECTED_AFTER = 2;
 const quarantine = {
   put: async () => {
@@ -18,12 +18,12 @@ const quarantine = {
   },
 };
 
-/** A tenant as {@link startTiers}' adapters take it. */
+/** A tenant, in the form that the adapters of {@link startTiers} take. */
 export type FeedTenant = Parameters<typeof readSeries>[1] & { readonly id: string };
 
 /**
- * A stream, and its ingester as an event source mapping calls it: a record that fails is delivered again. The feed
- * remembers every value that was appended.
+ * A stream, and its ingester, which is called as an event source mapping calls it: a record that fails is delivered
+ * again. The feed remembers every value that was appended.
  */
 export class ClusterFeed {
   readonly records: (DeliveredRecord & { readonly host: string; readonly at: number })[] = [];
@@ -51,7 +51,7 @@ export class ClusterFeed {
 
   /**
    * Posts once for each host, one second later than in the previous round, and corrects an earlier sample. Returns when
-   * all posts are appended. Arrival times do not ascend.
+   * all posts have been appended. Arrival times do not ascend.
    */
   async round(hosts: readonly string[], mayFail: boolean): Promise<void> {
     const { tenant, names } = this;
@@ -95,7 +95,7 @@ export class ClusterFeed {
     return failed;
   }
 
-  /** Reads again the records that arrived since the open loss, as recovery and replayer do. */
+  /** Reads the records that have arrived since the open loss again, as recovery and replayer do. */
   async replay(): Promise<number> {
     const loss = (await this.tiers.recovery.loss())!;
     const again = this.records.filter(({ arrivalMs }) => arrivalMs >= loss.fromMs);
@@ -105,9 +105,9 @@ export class ClusterFeed {
   }
 
   /**
-   * Counts a host's samples that were appended before the read begins but that it does not return.
+   * Counts the samples of a host that were appended before the read began, but that the read does not return.
    *
-   * @throws when a read is incomplete
+   * @throws if a read is incomplete
    */
   async lostOf(host: string): Promise<number> {
     const { tiers, tenant, names, startMs } = this;
@@ -121,7 +121,7 @@ export class ClusterFeed {
     return before.filter((at) => !seen.has(at)).length;
   }
 
-  /** Reads all appended samples from all tiers, and compares. */
+  /** Reads all appended samples from all tiers, and compares them with what was appended. */
   async check(): Promise<{ lost: number; doubled: number; wrong: number; read: number }> {
     const { tiers, tenant, names, startMs } = this;
     let [lost, doubled, wrong, read] = [0, 0, 0, 0];

@@ -24,8 +24,8 @@ const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
 });
 
 /**
- * Waits until reads begin without a delay. After a command that moves data, reads wait until the governor has
- * looked again.
+ * Waits until reads start without a delay. After a command that moves data, reads have to wait until the governor has
+ * looked at the cluster again.
  */
 async function unhindered(): Promise<void> {
   for (let waitedMs = NaN; governor.waitedMs !== waitedMs; ) {

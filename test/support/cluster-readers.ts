@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { FeedTenant } from './cluster-feed';
 
-/** The activity of the cluster when a read begins. */
+/** What the cluster is doing when a read begins. */
 export type Phase = 'rest' | 'drain' | 'move';
 
 export interface ReadersTask {
@@ -58,8 +58,8 @@ export class ClusterReaders {
   }
 
   /**
-   * Tells the readers what the cluster does from now on. Resolves when they know; for `rest`, when the
-   * governor no longer makes reads wait.
+   * Tells the readers what the cluster does from now on. Resolves when they know; for `rest`, once the governor no
+   * longer makes reads wait.
    */
   async phase(phase: Phase): Promise<void> {
     const known = this.told((message) => message === phase);

@@ -1,9 +1,9 @@
 const REPEATS = 3;
 
 /**
- * Measures a synchronous calculation several times, and returns the smallest CPU time. Other work on the machine and
- * the compilation in the first run can only make a measurement larger. Use the ratio of two measurements, since one
- * alone depends on the machine's speed.
+ * Measures a synchronous calculation several times, and returns the lowest CPU time. Other work on the machine and the
+ * compilation in the first run can only make a measurement higher. Use the ratio of two results, since a single one
+ * depends on the machine's speed.
  */
 export function leastCpuSeconds(calculate: () => void): number {
   const seconds = Array.from({ length: REPEATS }, () => {

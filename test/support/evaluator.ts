@@ -11,7 +11,8 @@ import type { LocalStack } from './local-stack';
 import { until } from './until';
 
 /**
- * Runs the evaluator for a time, in ms. If a run that the stack's schedule started is in progress, waits for its end.
+ * Runs the evaluator as of a given Unix time in ms. If a run that the stack's schedule started is in progress, waits
+ * until that run ends.
  */
 export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> {
   const address = new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url);
@@ -29,8 +30,8 @@ export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> 
 const random = new Random(Number(process.env.KILL_SEED));
 
 /**
- * Runs the evaluator for a time, in ms, and kills all functions at a moment of the run that `KILL_SEED` chooses. Then ends
- * the run, which would otherwise block other runs for a minute.
+ * Runs the evaluator as of a given Unix time in ms, and kills all functions at a moment of the run that `KILL_SEED`
+ * chooses. Then ends the run in the table, where it would otherwise block other runs for a minute.
  */
 export async function killEvaluation(stack: LocalStack, atMs: number): Promise<void> {
   const killed = evaluateAt(stack, atMs).catch(() => undefined);
@@ -42,7 +43,7 @@ export async function killEvaluation(stack: LocalStack, atMs: number): Promise<v
   await killed;
 }
 
-/** Makes failed notifications due now. Otherwise the next attempt comes half a minute or more later. */
+/** Makes failed notifications due now. Otherwise they would be tried again only after half a minute or more. */
 export const retryNow = (stack: LocalStack): Promise<unknown> =>
   withTable(stack, async (table) => {
     const store = new EvaluatorStore(table);

@@ -1,6 +1,6 @@
 /**
- * Takes a body as post does, in its own process, and prints the cost. The arguments are the body's encoding and its
- * file.
+ * Takes a body as post does, in a process of its own, and prints the cost. The arguments are the body's encoding and
+ * its file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Encoding } from '../unit/protocol/hostile-bodies';
@@ -19,7 +19,7 @@ void take(...(process.argv.slice(2) as [Encoding, string]));
 
 async function take(encoding: Encoding, file: string): Promise<void> {
   const body = readFileSync(file);
-  // Reset the peak of memory. @see proc(5)
+  // Reset the peak memory of the process. @see proc(5)
   writeFileSync('/proc/self/clear_refs', '5');
   const restBytes = process.memoryUsage().rss;
   const before = process.cpuUsage();

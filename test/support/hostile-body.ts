@@ -28,7 +28,7 @@ const DICTIONARIES = new SeriesDictionaries(CACHES.seriesDictionaries);
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
 const MAX_RECORD_BYTES = 1024 * 1024;
 
-/** Every source is new, so that post makes as many pools as it can. */
+/** Treats every source as new, so that post makes as many pools as it can. */
 const NEW_SOURCES = {
   find: async () => new Map(),
   join: async (_: Id, pools: ReadonlyMap<Id, Id>) => new Map(Array.from(pools, ([id, pool]) => [id, pool])),
@@ -43,8 +43,8 @@ export interface TakenBody {
 /**
  * Takes a body as post does, up to its records.
  *
- * @throws {Error} when a body that exceeds the limits of a request is accepted, or when a body fails in any way other
- *   than a refusal
+ * @throws {Error} if a body that exceeds the limits of a request is accepted, or if a body fails in any way other than
+ *   being refused
  */
 export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {
@@ -56,7 +56,7 @@ export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Pro
     const largest = Math.max(0, ...records.map(({ data }) => data.length));
     if (
       held !== samples ||
-      // Line protocol may have a row for each line. The other protocols have at most half as many.
+      // Line protocol may produce one row per line. The other protocols produce at most half as many.
       rows.length > MAX_LINES ||
       sources.length > MAX_SOURCES ||
       largest >= MAX_RECORD_BYTES

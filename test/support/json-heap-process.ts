@@ -1,6 +1,6 @@
 /**
- * Takes a body of Mackerel's JSON as post does, in a process whose heap a test limits. Its argument is the
- * body's file.
+ * Takes a body of Mackerel's JSON as post does, in a process whose heap the test limits. Its argument is the file with
+ * the body.
  */
 import { readFileSync } from 'node:fs';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { ACCOUNT, type FunctionResource, REGION } from '../../scripts/local/template';
 
-/** AWS's own runtime interface client for Node, which setup.mjs installs with --other-servers. */
+/** AWS's own runtime interface client for Node, as installed by `setup.mjs --other-servers`. */
 const CLIENT = join(
   ...[__dirname, '..', '..', '.local', 'other-servers', 'runtime', 'node_modules', 'aws-lambda-ric'],
   'index.mjs',
 );
 const API = '/2018-06-01/runtime';
 /**
- * Shares of a function's memory for the parts of Node's heap. They follow the bootstrap of AWS, but are cited from
- * memory, because no document states them.
+ * Shares of a function's memory that Node's heap gets: the old space, and a semi-space. They follow AWS's bootstrap,
+ * but are written from memory, because no document states them.
  */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
@@ -28,10 +28,10 @@ export interface RuntimeAnswer {
 
 /** One instance of a function under Lambda's own runtime. */
 export interface RuntimeInstance {
-  /** Duration of Lambda's init phase, ms: from the start of the process until it asks for its first event. */
+  /** Duration of Lambda's init phase, in ms: from the start of the process until it asks for its first event. */
   readonly initMs: number;
   invoke(event: unknown): Promise<RuntimeAnswer>;
-  /** Returns the peak memory of the process, MB. */
+  /** Returns the peak memory of the process, in MB. */
   peakMb(): number;
   /** The lines that the function printed. */
   readonly lines: readonly string[];
@@ -40,8 +40,8 @@ export interface RuntimeInstance {
 
 /**
  * Starts a function as Lambda does. The bundle is in its own folder, and Lambda's runtime interface client runs on the
- * runtime's version of Node. The process has the variables that Lambda defines. A Runtime API hands out events. Node's
- * heap is limited to shares of the function's memory.
+ * runtime's version of Node. The process has the variables that Lambda defines, and gets its events from a Runtime API.
+ * Node's heap is limited to shares of the function's memory.
  *
  * @param taskRoot an empty folder, outside this checkout, so that a bundle finds no modules near it
  * @param variables replace the template's
@@ -114,7 +114,7 @@ export async function startUnderRuntime(
   const exited = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${name} ended (${signal ?? code}): ${lines.join('\n')}`);
   });
-  // If a test ends the process itself, nothing awaits these promises.
+  // Keep these promises from rejecting unhandled: nothing awaits them if a test ends the process itself.
   exited.catch(() => {});
   failedStart.catch(() => {});
   const stop = async () => {

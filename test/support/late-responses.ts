@@ -2,14 +2,15 @@ import { Random } from '../../scripts/faults/random';
 
 /** Maximum delay before a request, and again before its response, in ms. */
 const LATE_MS = 150;
-/** Number of delays drawn for a page. After the last one, the page starts again with the first. */
+/** Number of delays drawn for a page. After the last one, the page begins again with the first. */
 const DELAYS = 512;
 
 /**
- * Script for a page: each of its requests leaves late, and each response arrives late, by a random time that the seed
- * chooses. Responses therefore come in another order than on an idle machine, and long after what the page shows first.
+ * Script for a page. Each of the page's requests leaves late, and each response arrives late, by random times that the
+ * seed chooses. So responses arrive in a different order than on an idle machine, and long after the page has first
+ * shown something.
  *
- * @param place number of the page in its test file: pages of one seed differ
+ * @param place number of the page in its test file, so that the pages of one seed differ
  */
 export function lateResponses(seed: number, place: number): string {
   const random = new Random(seed ^ Math.imul(place + 1, 0x9e3779b1));

@@ -10,8 +10,8 @@ import { temporaryDir } from './temporary-dir';
 import { until } from './until';
 
 /**
- * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s of CPU,
- * longer than starting a stack.
+ * Settings that several test files share. In a checkout, each combination is synthesized only once, since that takes 2
+ * s of CPU, longer than starting a stack.
  */
 export const SHARED_SETTINGS = {
   /** A service `shop`. */
@@ -26,7 +26,7 @@ export const SHARED_SETTINGS = {
   fewPartitions: { partitions: '2' },
   /** A tenant whose records are in four shards. */
   fourShards: { partitions: '4', streamShards: '4', resolution: '1s' },
-  /** Topics to notify, and limits of rules that a test reaches. */
+  /** Topics to notify, and limits of rules that are low enough for a test to reach. */
   notifying: {
     services: 'shop',
     maxRulesPerGroup: '4',
@@ -40,7 +40,7 @@ export const SHARED_SETTINGS = {
 
 export interface LocalStack extends StackAddresses {
   readonly dataDir: string;
-  /** Headers of a request to an endpoint that is not the public API. */
+  /** Headers of a request to an endpoint outside the public API. */
   readonly operatorHeaders: Readonly<Record<string, string>>;
   /**
    * Deploys this checkout as it is now, while everything runs.
@@ -49,8 +49,8 @@ export interface LocalStack extends StackAddresses {
    */
   deploy(functions?: readonly string[]): Promise<void>;
   /**
-   * Sends SIGKILL to every process of every function. Resolves when the stack has noticed, so that its next
-   * calls meet new instances.
+   * Sends SIGKILL to every process of every function. Resolves once the stack has noticed, so that its next calls get
+   * new instances.
    */
   killFunctions(): Promise<void>;
   /** Sends SIGKILL to the hot tier's server. */
@@ -59,8 +59,8 @@ export interface LocalStack extends StackAddresses {
 }
 
 /**
- * Returns the seed of the freedoms of AWS in this run (freedoms.py). The integration tests set and print the
- * seed (aws-run.cjs). Returns undefined if there is no seed. The stand-ins then take no freedoms.
+ * Returns the seed of AWS's freedoms in this run (freedoms.py). The integration tests set and print the seed
+ * (aws-run.cjs). Returns undefined if there is none; the stand-ins then use no freedoms.
  */
 export function freedomsSeed(): number | undefined {
   const seed = process.env.FREEDOMS_SEED;
@@ -72,19 +72,16 @@ export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
   /** @default a free port */
   readonly port?: number;
-  /**
-   * Data of an earlier stack, which is not removed at the end. @default a new folder, which is removed at the
-   * end
-   */
+  /** Data of an earlier stack, which is kept at the end. @default a new folder, which is removed at the end */
   readonly dataDir?: string;
   /**
-   * Whether the stack uses the freedoms that AWS has ({@link freedomsSeed}). A request may then be answered with
-   * 503, so that the client has to send it again. @default false
+   * Whether the stack uses AWS's freedoms ({@link freedomsSeed}). A request may then be answered with 503, so that the
+   * client has to send it again. @default false
    */
   readonly hasFreedoms?: boolean;
   /**
-   * Whether the schedule runs the evaluator each minute. A test that evaluates ticks of the future turns the schedule
-   * off: a run at the present time would take these ticks for those of a wrong clock. @default true
+   * Whether the schedule runs the evaluator each minute. A test that evaluates future ticks turns the schedule off: a
+   * run at the present time would take the future ticks for those of a wrong clock. @default true
    */
   readonly isEvaluatorScheduled?: boolean;
 }): Promise<LocalStack> {
@@ -94,7 +91,7 @@ export async function startLocalStack(options: {
     `${key}=${value}`,
   ]);
   const seed = options.hasFreedoms ? freedomsSeed() : undefined;
-  // Jest gives each test file a copy of the variables. This one has the file's changes.
+  // Jest gives each test file a copy of the variables. Use this copy, which has the changes that the file made.
   const env = {
     ...process.env,
     FREEDOMS_SEED: seed?.toString(),
@@ -145,7 +142,7 @@ export async function startLocalStack(options: {
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
-      // The functions' instances were told to end. On a busy machine, one may still write its last lines.
+      // The functions' instances were told to end. On a busy machine, one of them may still be writing its last lines.
       if (options.dataDir === undefined)
         rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
     },

@@ -19,8 +19,8 @@ const LONGEST = [
 ];
 
 /**
- * Starts the longest files first. A fresh checkout lacks the durations of an earlier run, by which jest would
- * do so.
+ * Starts the longest files first. Jest would do so by itself if it knew the durations of an earlier run, which a fresh
+ * checkout lacks.
  */
 module.exports = class LongestFirst extends Sequencer {
   sort(tests) {

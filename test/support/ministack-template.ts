@@ -14,7 +14,7 @@ export interface Template {
   readonly Outputs?: Record<string, unknown>;
 }
 
-/** Resource types that ministack's CloudFormation (1.5.33) rejects. No other resource refers to them. */
+/** Resource types that ministack's CloudFormation (1.5.33) rejects, and to which no other resource refers. */
 const UNKNOWN_TYPES = ['AWS::EC2::FlowLog', 'AWS::Budgets::Budget'];
 
 /**
@@ -37,7 +37,7 @@ export function adaptToMinistack(
       const variables = (resource.Properties as { Environment?: { Variables?: Record<string, unknown> } })
         ?.Environment?.Variables;
       if (variables !== undefined && ENV.redis in variables) variables[ENV.redis] = redisUrl;
-      // The canary's API address. ministack's APIs have no name that resolves.
+      // The canary's API address cannot be used, because the names of ministack's APIs do not resolve.
       if (variables !== undefined && ENV.apiUrl in variables) variables[ENV.apiUrl] = 'http://127.0.0.1:9/';
     }
     change(template, name);
@@ -48,8 +48,7 @@ export function adaptToMinistack(
 }
 
 /**
- * Gives a changed template a new name in the assets bucket, which may still have the old template under the
- * old name.
+ * Gives a changed template a new name in the assets bucket, which may still have the old template under the old name.
  */
 function rename(assemblyDir: string, template: string, hash: string): void {
   const assets = join(assemblyDir, template.replace('.template.', '.assets.'));

@@ -35,7 +35,7 @@ export class MonitorWorld {
     return { id, name: `name-${id}`, status, memo: '', createdAt: START_MS / 1000 - 3600, roles };
   }
 
-  /** Posts a point of the current minute, or some minutes ago. */
+  /** Posts a point for the current minute, or for some minutes ago. */
   post(labels: Record<string, string>, value: number, ago = 0): void {
     const all = Object.entries({ ...labels }).sort(([a], [b]) => (a < b ? -1 : 1));
     this.samples.add(all, this.nowMs - ago * MINUTE_MS, value);

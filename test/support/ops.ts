@@ -15,7 +15,7 @@ const outputs = new AsyncLocalStorage<{ out: string; err: string }>();
 const { log, error } = console;
 console.log = (...values) => (write('out', values.join(' ')) ? undefined : log(...values));
 console.error = (...values) => (write('err', values.join(' ')) ? undefined : error(...values));
-// Without a terminal, a command that would ask a question fails, since nobody can answer.
+// Commands run without a terminal. So one that would ask a question fails, since nobody can answer.
 Object.defineProperty(process.stdin, 'isTTY', { value: false });
 
 /** Adds a line to the running command's output. @returns false if no command is running */
@@ -51,7 +51,10 @@ export function runOps(...args: readonly string[]): Promise<OpsRun> {
   });
 }
 
-/** Runs an operator command on a local stack, and parses its `--json` output. @throws with its stderr if it fails */
+/**
+ * Runs an operator command on a local stack, and parses its `--json` output. @throws with the command's stderr if it
+ * fails
+ */
 export async function ops<T>(url: string, ...args: readonly string[]): Promise<T> {
   const { code, out, err } = await runOps(...args, '--url', url, '--json');
   if (code !== 0) throw new Error(err);

@@ -1,6 +1,6 @@
 /**
- * An application that exports its metrics once with the SDK of OpenTelemetry. Prints what the SDK has logged, as a JSON
- * array. It is a separate process, because the SDK imports modules in a way that jest does not allow.
+ * An application that exports its metrics once with OpenTelemetry's SDK. Prints what the SDK has logged, as a JSON
+ * array. It runs in a separate process, because the SDK imports modules in a way that jest does not allow.
  *
  *     otel-sdk-process.ts <options as JSON>
  */

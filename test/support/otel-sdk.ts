@@ -14,8 +14,8 @@ export interface SdkOptions {
 }
 
 /**
- * Exports gauges, sums and histograms once with the SDK of OpenTelemetry. With delta temporality, exports
- * only a gauge and a sum.
+ * Exports gauges, sums and histograms once with OpenTelemetry's SDK. With delta temporality, exports only a gauge and a
+ * sum.
  *
  * @returns warnings and errors that the SDK has logged
  */

@@ -7,10 +7,10 @@ import { PATIENCE_MS } from './until';
 export const DESKTOP = { width: 1400, height: 1000 };
 export const PHONE = { width: 390, height: 844 };
 
-/** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that. */
+/** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that on purpose. */
 export const REQUEST_FAILED = /^Failed to load resource/;
 
-/** A server on a busy machine may respond so. The page then asks again. */
+/** A server on a busy machine may respond like this. The page then asks again. */
 const SERVER_BUSY = /^Failed to load resource: the server responded with a status of 503/;
 
 /** Maximum wait for the content of a page whose test failed, in ms, and maximum number of characters to show. */

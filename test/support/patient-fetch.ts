@@ -1,8 +1,8 @@
 import { until } from './until';
 
 /**
- * Like `fetch`, but repeats a request that is answered with 503, as agents do. A stack that uses the freedoms of AWS
- * returns such answers.
+ * Like `fetch`, but repeats a request that is answered with 503, as agents do. A stack that uses AWS's freedoms returns
+ * such answers.
  */
 export function patientFetch(url: URL | string, init?: RequestInit): Promise<Response> {
   return until(

@@ -25,7 +25,7 @@ export interface Peer {
  */
 export async function runPeer(peer: Peer, env: Readonly<Record<string, string>>): Promise<unknown> {
   const [command, ...args] = commandOf(peer);
-  // Do not pass on the machine's proxies and credentials, which are not part of a peer's settings.
+  // Do not pass on this machine's proxies and credentials, which are not part of a peer's settings.
   const { stdout } = await run(command!, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
@@ -38,7 +38,7 @@ function commandOf({ program, packages }: Peer): string[] {
       must('python3', ['-m', 'venv', into]);
       must(join(into, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', ...packages]);
     });
-    // -P keeps Python from importing modules from the program's folder: influxdb.py would import itself.
+    // -P keeps Python from importing modules from the program's folder. Without it, influxdb.py would import itself.
     return [join(folder, 'bin', 'python'), '-P', join(programs, program)];
   }
   if (program.endsWith('.mjs')) {
@@ -54,7 +54,7 @@ function commandOf({ program, packages }: Peer): string[] {
         ...packages,
       ]);
     });
-    // Copy the module, because it finds packages in the folder that it is in.
+    // Copy the module, because it looks for packages in its own folder.
     cpSync(join(programs, program), join(folder, program));
     return [process.execPath, join(folder, program)];
   }
@@ -69,7 +69,7 @@ function commandOf({ program, packages }: Peer): string[] {
   return [join(folder, program)];
 }
 
-/** Builds `program` in a folder. It uses one Go module, and gets the requirements of that module. */
+/** Builds `program` in a folder. The program uses one Go module, and takes over the requirements of that module. */
 function buildGo(folder: string, program: string, module: string): void {
   const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', module])) as { Dir: string };
   const [path, version] = module.split('@');
@@ -80,7 +80,7 @@ function buildGo(folder: string, program: string, module: string): void {
 }
 
 /**
- * Builds Prometheus' own binaries from their module, which takes minutes, unless they exist. @returns their
+ * Builds Prometheus' own binaries from their module, which takes minutes, unless they exist already. @returns their
  * folder
  */
 export function prometheusBinaries(): string {
@@ -91,13 +91,13 @@ export function prometheusBinaries(): string {
   );
 }
 
-/** Returns the binary that `ALERTMANAGER` names, or builds an Alertmanager without its page from its module. */
+/** Returns the binary that `ALERTMANAGER` names, or builds an Alertmanager from its module, without its page. */
 export function alertmanagerBinary(): string {
   return (
     process.env.ALERTMANAGER ??
     join(
       goPrograms('github.com/prometheus/alertmanager@v0.34.0', ['./cmd/alertmanager'], [], (source) => {
-        // Leave out the page, which Alertmanager embeds and npm would have to build.
+        // Replace the page with an empty file: Alertmanager embeds the page, and npm would have to build it.
         mkdirSync(join(source, 'ui', 'app', 'dist'), { recursive: true });
         writeFileSync(join(source, 'ui', 'app', 'dist', 'index.html'), '');
       }),
@@ -133,7 +133,7 @@ export function tofuBinary(): string {
 const MACKEREL_PROVIDER = 'v0.9.1';
 
 /**
- * Builds the acceptance tests of Terraform's provider for Mackerel, from the checkout that `MACKEREL_PROVIDER` names,
+ * Builds the acceptance tests of the Terraform provider for Mackerel, from the checkout that `MACKEREL_PROVIDER` names,
  * or from a clone.
  *
  * @returns the test program
@@ -146,7 +146,7 @@ export function mackerelProviderTests(): string {
       const repository = 'https://github.com/mackerelio-labs/terraform-provider-mackerel';
       must('git', ['clone', '--quiet', '--depth', '1', '--branch', MACKEREL_PROVIDER, repository, source]);
     } else cpSync(checkout, source, { recursive: true });
-    // The provider takes its address from the environment. Its check that everything is deleted must do so,
+    // The provider takes the API's address from the environment. Its check that everything has been deleted must do so,
     // too.
     const test = join(source, 'internal', 'provider', 'provider_test.go');
     const client = 'return mackerel.NewClient(os.Getenv("MACKEREL_API_KEY"))';
@@ -160,7 +160,7 @@ export function mackerelProviderTests(): string {
 }
 
 /**
- * Builds programs from a copy of their module, because `go install` refuses a module with replacements.
+ * Builds programs from a copy of their module, because `go install` refuses a module with replace directives.
  *
  * @returns the folder of the programs
  */
@@ -198,8 +198,8 @@ function cloneCompliance(into: string): void {
 }
 
 /**
- * Builds the test program of prometheus/compliance for alert generators, from the checkout that `COMPLIANCE` names,
- * or from a clone.
+ * Builds prometheus/compliance's test program for alert generators, from the checkout that `COMPLIANCE` names, or from
+ * a clone.
  *
  * @returns the program, and the folder of its source with its rules
  */

@@ -102,7 +102,7 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * Encodes a remote write 1.0 message. It is written without a library, because a NaN loses its bits when it becomes a
+ * Encodes a remote write 1.0 message. It is written by hand, because a NaN loses its bits if a library converts it to a
  * number.
  */
 function writeRequest(store: MemorySampleStore): Uint8Array {
@@ -143,7 +143,7 @@ function isNear(a: number, b: number, tolerance: number): boolean {
 }
 
 /**
- * Returns how our answer differs from that of Prometheus; undefined if the answers agree.
+ * Returns how our answer differs from Prometheus' answer; undefined if they agree.
  *
  * @param tolerance largest relative difference at which two values count as equal
  */

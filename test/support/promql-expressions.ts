@@ -1,6 +1,6 @@
 /**
- * Generates PromQL from its grammar, with arguments of the right types. It uses few names and values, so that
- * expressions find and match series.
+ * Generates PromQL from its grammar, with arguments of the right types. It uses only a few names and values, so that
+ * the expressions find series that match.
  */
 
 const NAMES = ['x', 'y_total', 'h_bucket', 'q'];
@@ -32,7 +32,7 @@ const EXACT_FUNCTIONS = (
   'abs absent ceil floor sgn sort sort_desc sqrt timestamp deg rad day_of_month day_of_week day_of_year days_in_month ' +
   'hour minute month year round'
 ).split(' ');
-/** Functions whose last digit depends on the library. Further computations would increase the difference. */
+/** Functions whose last digit depends on the library. Computing with their results would increase the difference. */
 const ROUNDED_FUNCTIONS =
   'exp ln log10 log2 acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh'.split(' ');
 const RANGE_FUNCTIONS = (
@@ -51,8 +51,8 @@ export class PromqlExpressions {
   /**
    * @param random uniform in [0, 1)
    * @param atSeconds times for `@`
-   * @param isExact leaves out expressions that depend on the order of equal values, or on a library's
-   *   rounding other than in the outermost function
+   * @param isExact leaves out expressions that depend on the order of equal values, or on a library's rounding anywhere
+   *   but in the outermost function
    */
   constructor(
     private readonly random: () => number,
@@ -76,7 +76,7 @@ export class PromqlExpressions {
     return from.filter(() => this.chance(0.5)).join(', ');
   }
 
-  /** Returns an expression for an instant query. Most expressions are vectors. */
+  /** Returns an expression for an instant query. Most results are vectors. */
   expression(depth = 4): string {
     if (this.isExact && this.chance(0.05))
       return this.chance(0.5)
@@ -104,8 +104,8 @@ export class PromqlExpressions {
     if (depth > 0 && this.chance(0.25)) {
       const inner = this.primary(depth - 1);
       const subquery = `${inner}[${this.pick(this.lengths.ranges)}:${this.pick(this.lengths.steps)}]`;
-      // Prometheus 3.14 finds nothing for a selector with @ in a subquery whose window begins near the
-      // query's time.
+      // Prometheus 3.14 finds nothing for a selector with @ in a subquery whose window begins near the time of the
+      // query.
       return this.isExact && inner.includes('@') ? subquery : subquery + this.shift();
     }
     return `${this.selector()}[${this.pick([...this.lengths.ranges, 'step() + 1'])}]${this.shift()}`;
@@ -126,8 +126,7 @@ export class PromqlExpressions {
   }
 
   /**
-   * Returns a vector in parentheses, so that a binary operator or a subquery can follow without a change of
-   * meaning.
+   * Returns a vector in parentheses, so that a binary operator or a subquery can follow without changing the meaning.
    */
   private primary(depth: number): string {
     return `(${this.vector(depth)})`;
@@ -159,7 +158,7 @@ export class PromqlExpressions {
               'quantile',
               `${this.pick(['0.5', '0', '1', '0.9', '2', 'NaN'])}, ${this.vector(inner)}`,
             ),
-          // `count_values` makes labels of values, so a difference in their last digit would give other
+          // `count_values` turns values into labels, so a difference in a value's last digit would give different
           // labels.
           () => this.grouped('count_values', `"v", ${this.isExact ? this.selector() : this.vector(inner)}`),
         ])();

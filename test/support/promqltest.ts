@@ -32,7 +32,7 @@ export interface EvalOutcome {
   readonly text: string;
   /** The reason why the case was skipped; undefined if it was run. */
   readonly skipped?: string;
-  /** Describes how the answer differs from the expected one; undefined if it does not. */
+  /** How the answer differs from the expected one; undefined if it does not. */
   readonly failure?: string;
 }
 
@@ -55,8 +55,8 @@ const OPTIONS: QueryOptions = {
 };
 
 /**
- * Patterns of errors, each with the reason for skipping the case. The features that cause them are behind flags, need
- * data that is not stored, or have a different default here.
+ * Patterns of errors, each with the reason why the case is skipped. The features that cause these errors are behind
+ * flags, need data that is not stored, or have a different default here.
  */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/experimental and not supported/, 'experimental feature'],
@@ -253,7 +253,7 @@ async function evalInstant(
   if (again.failure !== undefined) return again;
   if (expected.ordered || expected.matrix !== undefined || expected.string !== undefined) return direct;
   if (/(start|end|range|step)\(\)/.test(expr)) return direct;
-  // A range query must have the same value at that time.
+  // The query must have the same value at that time as part of a range query.
   return attempt(
     store,
     { line, text: `${expr} (as a step of a range)` },

@@ -27,9 +27,9 @@ interface MixSource {
 const ANY = ['lines', 'remoteWrite', 'remoteWrite2', 'otlpJson', 'otlpProtobuf'] as const;
 
 /**
- * Posts random samples of the same sources for several tenants, in random protocols and divided at random. Compares
- * everything that is stored with what was posted. Requests are sent one after the other, so that one instance of post
- * takes them all.
+ * Posts random samples of the same sources for several tenants, in random protocols and split at random. Compares
+ * everything that is stored with what was posted. Requests are sent one at a time, so that one instance of post takes
+ * them all.
  */
 export class ProtocolMix {
   private readonly startS = Math.floor(Date.now() / 1000) - TIMES - 60;
@@ -46,8 +46,8 @@ export class ProtocolMix {
   }
 
   /**
-   * @param sources number of sources of all tenants together. Each tenant has the same number of sources,
-   *   with the same labels
+   * @param sources total number of sources of all tenants. Each tenant has the same number of sources, with the same
+   *   labels
    */
   static async of(tenants: readonly MixTenant[], sources: number, random: Random): Promise<ProtocolMix> {
     const count = Math.ceil(sources / tenants.length);
@@ -56,7 +56,7 @@ export class ProtocolMix {
     for (let s = 0; s < count; s++) {
       const size = random.chance(0.1) ? random.integer(100, 400) : random.integer(1, 50);
       if (s % 8 === 0) {
-        // The host is registered for one tenant. The others post series of the same name by other protocols.
+        // The host is registered for only one tenant. The others post series with the same name in other protocols.
         const id = await clients[0]!.createHost(`host${s}`);
         const host: Labels = [['host', id]];
         const series = seriesOf(host, size, false);
@@ -156,7 +156,7 @@ export class ProtocolMix {
     const { data } = (await response.json()) as { data: { result: RangeVector[] } };
     const stored = new Map<string, Map<number, string>>();
     for (const { metric, values: own } of data.result) {
-      // A query adds the name of a registered host to its series.
+      // A query adds the name of a registered host to its series. Leave it out.
       const { hostname: _, ...labels } = metric;
       stored.set(labelsKey(labelsOf(...Object.entries(labels))), new Map(own));
     }
@@ -229,7 +229,7 @@ function sourceOf(s: number, size: number): MixSource {
       return { selector: `{service="svc${s}"}`, series, encodings: ['mackerelService', ...ANY] };
     }
     case 2: {
-      // The source of a series is all of its labels except the name. A source of few series may share groups with
+      // The source of a series is all of its labels except the name. A source with few series may share groups with
       // others.
       const series = seriesOf(
         [

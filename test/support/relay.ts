@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A network between a client and a server, which can break or hang. */
+/** A network between a client and a server. It can break or hang. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
@@ -55,7 +55,7 @@ export class Relay {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Forwards the next request, and drops its connection before the answer. */
+  /** Forwards the next request, and drops its connection before the answer reaches the client. */
   loseNextAnswer(): void {
     this.losesNextAnswer = true;
   }

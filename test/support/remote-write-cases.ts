@@ -7,8 +7,8 @@ export interface ReceiverCase {
   /** Number of samples that are written. */
   readonly samples: number;
   /**
-   * A request with histograms, exemplars or series without data gets a 400, because version 2.0 forbids
-   * success when a part is not written.
+   * A request that contains histograms, exemplars or series without data gets a 400, because version 2.0 forbids
+   * reporting success if a part was not written.
    */
   readonly status: 204 | 400;
 }

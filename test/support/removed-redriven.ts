@@ -9,9 +9,9 @@ import type { Stores } from './stores';
 import { until } from './until';
 
 /**
- * Empties memory, then runs the schedule's steps now, until an object that was redriven is removed.
+ * Empties memory, then runs the steps of the schedules now, until a redriven object is removed.
  *
- * @param key the object's key. Its entry is made a minute older, the time for which it would otherwise stay
+ * @param key the object's key. Its entry is made a minute older, because it would otherwise stay for that time
  */
 export async function removeRedriven(functions: Functions, stores: Stores, key: string): Promise<void> {
   await drain(functions, () => {});

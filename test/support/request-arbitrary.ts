@@ -3,7 +3,7 @@ import { anyCharacter } from './any-text';
 
 type Json = Record<string, unknown>;
 
-/** An operation of an OpenAPI document, with the references that requests need resolved. */
+/** An operation of an OpenAPI document. References that requests need have been resolved. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -28,7 +28,7 @@ export interface GeneratedRequest {
   readonly body: string | undefined;
 }
 
-/** Meaningful values, keyed by the name of a parameter or property. The first one is drawn most often. */
+/** Meaningful values, by the name of a parameter or property. The first value is drawn most often. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export function operationsOf(document: Json): Operation[] {
@@ -88,7 +88,7 @@ const oddNumber = fc.constantFrom(
   4e9,
 );
 
-/** Any JSON value; as a rule, it does not fit the schema in the API document. */
+/** Any JSON value. It rarely fits the schema in the API document. */
 const oddJson: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(null, true, false, [], {}, [[]], [null]) },
   { weight: 3, arbitrary: oddText },
@@ -104,9 +104,9 @@ function nested(depth: number): unknown {
 }
 
 /**
- * Draws values, most of which fit a JSON schema. Some do not, at any depth.
+ * Draws values, most of which fit a JSON schema. The ones that do not may be wrong at any depth.
  *
- * @param name name of the property, which chooses among the known values
+ * @param name name of the property, which selects the known values
  */
 function arbitraryOf(schema: Json, known: KnownValues, name: string): fc.Arbitrary<unknown> {
   const values = known[name];

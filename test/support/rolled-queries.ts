@@ -1,4 +1,4 @@
-/** Generates random series, and random queries of which rollups can answer many. Compares answers. */
+/** Generates random series, and random queries, many of which rollups can answer. Compares answers. */
 import type { Random } from '../../scripts/faults/random';
 import { STALE_BITS } from '../../shared/promql/memory-store';
 import type { QueryResult } from '../../shared/promql/query';
@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * Yields a series' samples: at the edges of grains or near them, with gaps, resets, stale markers and other NaNs.
+ * Yields a series' samples: on or near the edges of grains, with gaps, resets, stale markers and other NaNs.
  *
  * @param leastMs shortest time between two samples
  */
@@ -65,7 +65,7 @@ export function anyQuery(random: Random, atSeconds: number): string {
   ]);
 }
 
-/** @throws when the answers differ by more than the tolerance of Prometheus' own tests */
+/** @throws if the answers differ by more than the tolerance of Prometheus' own tests */
 export function expectSame(context: object, found: QueryResult, right: QueryResult): void {
   const [of, expected] = [found, right].map(({ value }) => {
     if (!('series' in value)) throw new Error(value.type);

@@ -15,18 +15,18 @@ import { PointJoiner } from '../../shared/query/point-joiner';
 import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 
 /**
- * A store that keeps samples in memory. If a query allows rollups, the store returns points of rollups for
- * the days that have them, in place of samples.
+ * A store that keeps samples in memory. If a query allows rollups, the store returns points of rollups instead of
+ * samples, for the days that have them.
  */
 export class RolledStore implements SampleStore {
   readonly memory = new MemorySampleStore();
-  /** The requests that were made. */
+  /** The requests made so far. */
   readonly reads: unknown[] = [];
-  /** Number of points of rollups that were read in place of samples, over all series and reads. */
+  /** Number of points of rollups that were read instead of samples, over all series and reads. */
   points = 0;
   private readonly objects = new Map<string, NonNullable<ReturnType<typeof written>>>();
 
-  /** @param isRolled whether the day that starts at a time, ms, has rollups */
+  /** @param isRolled whether the day that starts at a given time (in ms) has rollups */
   constructor(private readonly isRolled: (dayMs: number) => boolean = () => true) {}
 
   async select(matchers: readonly Matcher[], range: TimeRange, { grains }: SelectOptions = {}) {
@@ -69,7 +69,7 @@ export class RolledStore implements SampleStore {
     };
   }
 
-  /** Reads columns of the object of a series, which is written once. */
+  /** Reads columns from the object of a series. The object is written only once. */
   private async rolledUp(
     samples: SampleColumns,
     grainMs: number,

@@ -3,7 +3,7 @@ import { InvalidSeriesError, type SeriesDictionary } from '../../shared/dictiona
 import type { SourceRow, SourceRows } from '../../shared/dictionary/series-source';
 import type { Labels } from '../../shared/model/labels';
 
-/** Series whose names in the row are the JSON of their labels, in any order. */
+/** Series whose names in the row are their labels as JSON, in any order. */
 export class JsonSeries extends EncodedSeries {
   constructor(dictionary: SeriesDictionary) {
     super(dictionary, (bytes, start, end) => {

@@ -5,16 +5,16 @@ import { text } from 'node:stream/consumers';
 
 const root = join(__dirname, '..', '..');
 
-/** Keeps compiled modules, so that the next process with the same sources need not compile them. */
+/** Folder of compiled modules, so that the next process with the same sources need not compile them. */
 export const COMPILED = join(root, '.local', 'compiled');
 
-/** Starts a program of the folder `scripts`, such as `soak`. */
+/** Starts a program from the folder `scripts`, such as `soak`. */
 export function spawnScript(
   name: string,
   args: readonly string[],
   { env = process.env, ...options }: SpawnOptions = {},
 ): ChildProcess {
-  // The program tsx would start a second process, so use the loader itself.
+  // The program tsx would start a second process, so use its loader directly.
   const command = ['--import', 'tsx', join(root, 'scripts', `${name}.ts`), ...args];
   return spawn(process.execPath, command, {
     cwd: root,
@@ -30,7 +30,7 @@ export interface ScriptRun {
   readonly err: string;
 }
 
-/** Runs a program of the folder `scripts` to its end. */
+/** Runs a program from the folder `scripts` to its end. */
 export async function runScript(
   name: string,
   args: readonly string[],

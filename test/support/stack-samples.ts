@@ -10,8 +10,8 @@ import { Querier } from '../../shared/query/select';
 import type { LocalStack } from './local-stack';
 
 /**
- * Samples keyed by series and time. Each value is its eight bytes in hex, most significant first, because JSON cannot
- * represent the bits of a NaN.
+ * Samples by series and time. Each value is given as its eight bytes in hex, most significant first, because JSON
+ * cannot represent the bits of a NaN.
  */
 export type SampleBits = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
@@ -21,7 +21,7 @@ export async function readBits(
   matchers: readonly Matcher[],
   range: TimeRange,
 ): Promise<SampleBits> {
-  // A function's process starts when the function is first called.
+  // A function has a process only once it has been called, so call it first.
   await fetch(new URL('/api/v1/series?limit=1', stack.url), { headers: { 'x-api-key': stack.apiKey } });
   Object.assign(process.env, environmentOf(stack, 'query'));
   const { read } = queryDependencies();

@@ -9,7 +9,7 @@ export interface StoreAddresses {
   readonly bucket: string;
 }
 
-/** Looks into the three tiers with the clients of the stores, without our own code. */
+/** Looks into the three tiers with the stores' own clients, without our code. */
 export class Stores {
   readonly redis: Redis;
   readonly dynamodb: DynamoDBClient;
@@ -27,7 +27,7 @@ export class Stores {
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
   }
 
-  /** Counts the lists of frames in Redis, and their frames. */
+  /** Counts the lists of frames in Redis, and the frames in them. */
   async hot(): Promise<{ lists: number; frames: number }> {
     let lists = 0;
     let frames = 0;
@@ -39,7 +39,7 @@ export class Stores {
     return { lists, frames };
   }
 
-  /** Counts the warm table's items, and their chunks' bytes. */
+  /** Counts the items in the warm table, and the bytes of their chunks. */
   async warm(): Promise<{ items: number; bytes: number }> {
     let items = 0;
     let bytes = 0;
@@ -52,7 +52,7 @@ export class Stores {
     return { items, bytes };
   }
 
-  /** Counts the archive's objects, and their bytes. */
+  /** Counts the objects in the archive, and their bytes. */
   async cold(): Promise<{ objects: number; bytes: number }> {
     let objects = 0;
     let bytes = 0;

@@ -52,7 +52,7 @@ export interface Tiers {
   readonly warm: WarmTier;
   readonly cold: ColdTier;
   readonly catalogue: CatalogueWriter;
-  /** The catalogue of another instance, with empty caches. */
+  /** Returns a catalogue as another instance has it, with empty caches. */
   newCatalogue(): CatalogueWriter;
   readonly manifest: Manifest;
   readonly directory: ArchiveDirectory;
@@ -82,11 +82,11 @@ export interface Tiers {
   readonly redis: Redis;
   readonly s3: S3Client;
   readonly bucket: string;
-  /** The bucket's objects below a prefix, by key. */
+  /** Returns the bucket's objects below a prefix, by key. */
   objects(prefix: string): Promise<Map<string, Uint8Array>>;
-  /** The chunks of a partition-day's objects, as the manifest names them. */
+  /** Returns the chunks in a partition-day's objects, as the manifest names them. */
   archivedChunks(ref: PartitionRef, day: Day): Promise<readonly ArchivedChunk[]>;
-  /** Requests to DynamoDB and S3 so far. */
+  /** Returns the number of requests to DynamoDB and S3 so far. */
   calls(): number;
   stop(): Promise<void>;
 }
@@ -95,8 +95,8 @@ export interface TiersOptions {
   /** Address of a running hot tier. @default a new server */
   readonly redisUrl?: string;
   /**
-   * Whether the stand-in for AWS uses the freedoms that AWS has, such as throttling, stale reads and lost
-   * answers ({@link freedomsSeed}). @default true
+   * Whether the stand-in for AWS uses AWS's freedoms, such as throttling, stale reads and lost answers ({@link
+   * freedomsSeed}). @default true
    */
   readonly hasFreedoms?: boolean;
 }
@@ -142,17 +142,17 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
 }
 
 /**
- * Connects to the tiers that another process started.
+ * Connects to the tiers that another process has started.
  *
  * @param mayRead resolves when a call that reads memory may start
  */
 export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => Promise<void>): Tiers {
   const aws = localAws(awsPort);
-  // Only calls of functions meet the freedoms of AWS. The stand-in recognizes them by a session token.
+  // AWS's freedoms apply only to calls by functions. The stand-in recognizes these by their session token.
   const asFunction = {
     ...aws,
     credentials: { ...aws.credentials, sessionToken: 'tiers' },
-    // The default delays between the SDK's retries would take most of a test's time.
+    // The SDK's default delays between retries would take most of a test's time.
     retryStrategy: new ConfiguredRetryStrategy(RETRIES, RETRY_MS),
   };
   const dynamodb = new DynamoDBClient(asFunction);
@@ -191,7 +191,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     meta,
     tenants,
     losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
-    // The clock stands still: tests count the requests of a read, and gaps that are read again would be among them.
+    // Stop the clock of the gaps: tests count the requests of a read, and reading the gaps again would add to them.
     gaps: new KnownGaps(new TableGaps(meta), () => 0),
     imports: new Imports(meta),
     maxSampleAgeMs: DAY_MS,

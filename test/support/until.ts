@@ -1,6 +1,6 @@
 /**
- * How long a test waits for a condition. On an idle machine, it takes seconds. The time-out of a test (jest.config.ts)
- * is longer.
+ * How long a test waits for a condition, in ms. On an idle machine, conditions become true within seconds. The time-out
+ * of a test (jest.config.ts) is longer.
  */
 export const PATIENCE_MS = 10 * 60_000;
 

@@ -1,7 +1,7 @@
 import { METRIC_NAMESPACE } from '../../shared/platform/names';
 import type { Resource, Synthesized } from '../infra/synthesize';
 
-/** Writes a metric as `namespace name dimension=value,...`, with the dimensions in order of their names. */
+/** Formats a metric as `namespace name dimension=value,...`, with the dimensions in alphabetical order. */
 export function metricText(
   namespace: string,
   name: string,
@@ -36,7 +36,7 @@ function metricsOfAlarm(alarm: Resource['Properties']): string[] {
 function metricsOfDashboard(stack: Synthesized): string[] {
   const { DashboardBody } = stack.only('AWS::CloudWatch::Dashboard');
   const parts: unknown[] = DashboardBody['Fn::Join'][1];
-  // Values that are known only at deployment are parts of strings. None of our metrics has one.
+  // Values that are known only at deployment appear as parts of strings. None of our metrics contains one.
   const body = JSON.parse(parts.map((part) => (typeof part === 'string' ? part : 'token')).join(''));
   return body.widgets
     .flatMap(({ properties }: Resource['Properties']) => properties.metrics ?? [])

@@ -33,8 +33,8 @@ export function forgetKey(): void {
 }
 
 /**
- * Moves the key from an address that `npm start` printed to the tab's storage. Returns undefined if the
- * address has none.
+ * Moves the key from an address that `npm start` printed to the tab's storage. Returns undefined if the address has no
+ * key.
  */
 export function takeKeyFromAddress(): string | undefined {
   const key = keyInHash(location.hash);

@@ -3,7 +3,7 @@ import { makeAgentData } from './agent-data';
 
 export type Protocol = 'mackerel' | 'influx';
 
-/** Shapes: how a host's metrics of one minute are divided into lines and requests. */
+/** How the shapes divide a host's metrics of one minute into lines and requests. */
 export const SHAPES = {
   dense: 'all metrics of a host in one line, 20 hosts a request',
   telegraf: '12 measurements a host, 20 hosts a request',
@@ -12,9 +12,9 @@ export const SHAPES = {
 } as const;
 export type Shape = keyof typeof SHAPES;
 
-/** Number of measurements of a host in the shape `telegraf`. */
+/** Number of measurements that a host has in the shape `telegraf`. */
 const MEASUREMENTS = 12;
-/** Number of lines of line protocol in a request. 240 lines of `telegraf` are 20 hosts. */
+/** Number of lines of line protocol in a request. With `telegraf`, 240 lines hold 20 hosts. */
 const LINES_A_REQUEST = { dense: 20, telegraf: 240, lone: 1_000 } as const;
 /** Number of minutes after which the values repeat. */
 const MINUTES = 120;
@@ -28,8 +28,8 @@ export class AgentBodies {
   /** Number of samples in the bodies so far. */
   samples = 0;
   /**
-   * For each host, an array with a 1 for each metric that has been posted so far. It is used when requests
-   * contain random parts of hosts.
+   * For each host, an array with a 1 for each metric that has been posted so far. Used if requests contain random parts
+   * of hosts.
    */
   private readonly posted = new Map<string, Uint8Array>();
   private newSeries = 0;
@@ -120,7 +120,7 @@ export class AgentBodies {
     const fields = indexes.map(
       (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
     );
-    // A source with the label `host` gets groups of its own, since it may have many series. So `lone` uses another
+    // A source with the label `host` gets groups of its own, since it may have many series. So `lone` uses a different
     // label.
     const kind = this.shape === 'lone' ? 'device' : 'host';
     return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
@@ -142,7 +142,7 @@ function markOf(host: string): [mark: string, phase: number] {
   return [(sum % 97).toString(), sum];
 }
 
-/** Returns a name that differs from host to host, as names of devices and plugins do. */
+/** Returns a name that differs between hosts, as names of devices and plugins do. */
 function nameOn(name: string, mark: string): string {
   return /^(disk|interface|filesystem|custom)\./.test(name) ? name.replace('.', `.x${mark}_`) : name;
 }

@@ -1,5 +1,5 @@
 /**
- * Generates 100 series of a host with one value a minute, like those of mackerel-agent's plugins: percentages of
+ * Generates 100 series of a host with one value per minute, like those of mackerel-agent's plugins: percentages of
  * jiffies, gauges in KiB and pages, rates per second, counters, load averages and constants. The result is always the
  * same.
  */
@@ -117,7 +117,7 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
   let sample = 0;
   while (series.length < 90) {
     const base = 40 + random() * 20;
-    // Averages of a few readings in thousandths, which look like noise in the decimals.
+    // Each value is the average of a few readings in thousandths, so its decimals look like noise.
     add(`custom.sensor.t${sample++}`, () => {
       let sum = 0;
       for (let k = 0; k < 5; k++) sum += Math.round(1000 * base + 800 * normal()) * 0.001;

@@ -42,8 +42,8 @@ export async function writeObject(groups: Day): Promise<Buffer> {
 }
 
 /**
- * Divides series by time span, and the series of a span into groups, like the archiver: each source has its
- * own groups, which are split if the source has many series. The groups are in the order of their ids.
+ * Divides series by time span, and the series of a span into groups, as the archiver does: each source has its own
+ * groups, and a source with many series has several. The groups are ordered by id.
  */
 export function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
   const instances = new Map<string, number>();
@@ -85,7 +85,7 @@ function scraped(labels: SeriesData['labels'], instance: number): Labels {
   return labelsOf(...pairs, ...(isPlaced ? [] : [['instance', `${instance}:9100`] as const]));
 }
 
-/** Yields a block for each time span of some series that have the same timestamps. */
+/** Yields a block for each time span of series that share their timestamps. */
 function* blocksBySpan(
   series: readonly (Omit<SeriesData, 'labels'> & { readonly labels: Labels })[],
   spanMs: number,

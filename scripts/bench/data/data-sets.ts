@@ -34,8 +34,8 @@ function readSeries(file: string): SeriesData[] {
 }
 
 /**
- * Gives every post its own version: an arrival shortly after its timestamp, and a sequence number like
- * Kinesis'.
+ * Gives every post its own version: an arrival time shortly after its timestamp, and a sequence number like those of
+ * Kinesis.
  */
 export function withLiveVersions(block: Block): Block {
   let random = 1;

@@ -11,7 +11,7 @@ export type LabelledProtocol = 'remote-write' | 'otlp';
 const MINUTES = 120;
 /** Maximum number of samples per request: Prometheus' default for `max_samples_per_send`. */
 const SAMPLES_A_REQUEST = 2_000;
-/** Number of queues from which Prometheus sends. A series' number modulo this is its queue. */
+/** Number of queues from which Prometheus sends. The queue of a series is the series' number modulo this. */
 const QUEUES = 4;
 
 /** The labels of a target that Prometheus scrapes. */
@@ -42,9 +42,9 @@ export class LabelledBodies {
   }
 
   /**
-   * Yields the requests of one minute. Targets are scraped one after the other, and a request ends after 2,000
-   * samples. The boundaries of requests differ in each minute, because the remaining samples of a minute go into the
-   * first request of the next minute.
+   * Yields the requests of one minute. Targets are scraped one at a time, and a request ends after 2,000 samples. The
+   * boundaries of requests differ from minute to minute, because a minute's remaining samples go into the first request
+   * of the next minute.
    */
   *minute(
     protocol: LabelledProtocol,
@@ -90,7 +90,7 @@ export class LabelledBodies {
     if (body.length > 0) yield snappyCompress(body.finish());
   }
 
-  /** Yields a Collector's batches. Each resource has its target's metrics with one point each. */
+  /** Yields a Collector's batches. Each resource has the metrics of one target, with one point each. */
   private *batches(targets: readonly string[], minute: number, timeMs: number): Generator<Uint8Array> {
     let body = new ByteWriter(1_000_000);
     let count = leftOver(minute);

@@ -18,13 +18,13 @@ import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-
 export interface PromqlData {
   readonly apiKey: string;
   /**
-   * Ranges in ms, each within one tier: an hour of memory, the warm hours except the first, a day of the
-   * archive.
+   * Ranges in ms, each within one tier: the hour in memory, the hours in the warm table except the first, and the day
+   * in the archive.
    */
   readonly ranges: Readonly<Record<'hot' | 'warm' | 'cold', TimeRange>>;
   /**
-   * Yields remote write requests of the same samples in order of time, because Prometheus rejects samples that are an
-   * hour older than the newest sample.
+   * Yields remote write requests with the same samples. They are in order of time, because Prometheus rejects samples
+   * that are an hour older than the newest one.
    */
   readonly requests: () => Generator<Uint8Array>;
 }
@@ -32,10 +32,10 @@ export interface PromqlData {
 const SCRAPE_MS = 15_000;
 const ARCHIVED_DAYS_AGO = 5;
 const MODES = ['user', 'system', 'idle', 'iowait'];
-/** Number of series `y_total` of each source, in addition to one `x_total`. */
+/** Number of `y_total` series that each source has, in addition to one `x_total`. */
 const CORES = 10;
 const PARALLEL = 16;
-/** Number of sources in one remote write request; the constant below is the span of time that the request covers. */
+/** Number of sources in one remote write request. The constant below is the time span that the request covers. */
 const SOURCES_A_REQUEST = 200;
 const REQUEST_MS = 600_000;
 
@@ -57,7 +57,7 @@ export interface PromqlShape {
   readonly nowMs: number;
   /** Number of hours in the warm table. */
   readonly warmHours: number;
-  /** Whether to add a day with a sample a minute to the archive. */
+  /** Whether to add a day with one sample per minute to the archive. */
   readonly hasArchive: boolean;
 }
 
@@ -76,7 +76,7 @@ export async function writePromqlData(
     return placeOf(tenant.tenantId, sourceOf.labels(series[0]!), series);
   });
   const indexOf = new Map(places.map((place, i) => [place, i]));
-  /** Value of a counter that resets every 37 minutes. Each series has its own increment. */
+  /** Returns the value of a counter that resets every 37 minutes. Each series has its own increment. */
   const sampleOf = (place: Place) => (column: number, ms: number) =>
     Math.round((ms % 2_220_000) / SCRAPE_MS) * (1 + ((indexOf.get(place)! * 31 + column * 7) % 97));
   const frames = (place: Place, fromMs: number, until: number) =>
@@ -96,7 +96,7 @@ export async function writePromqlData(
   for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
     await losses.resolve(ref);
     for (const day of days) await manifest.announce(ref, day);
-    // Write the mark that a flusher leaves after moving windows. Without it, reads would query memory only.
+    // Write the mark that a flusher leaves after it has moved windows. Without the mark, reads would query memory only.
     await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
   }
   const countSource = frame.counter('sources are written', sources);
@@ -118,7 +118,7 @@ export async function writePromqlData(
       );
     });
 
-  /** Encodes a request with the samples of some sources. */
+  /** Encodes a request with the samples of several sources. */
   const request = (some: readonly Place[], fromMs: number, until: number) => {
     const length = (until - fromMs) / SCRAPE_MS;
     const timestamps = Float64Array.from({ length }, (_, i) => fromMs + i * SCRAPE_MS);
@@ -134,7 +134,7 @@ export async function writePromqlData(
   return {
     apiKey: tenant.apiKey,
     ranges: {
-      // Start five minutes later, so that the range of the first step lies in the same tier.
+      // Start five minutes later, so that the range of the first step is in the same tier.
       hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
       warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
       cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },

@@ -9,10 +9,10 @@ import type { Frame } from '../frame/frame';
 import { makeAgentData } from './agent-data';
 import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
 
-/** Number of days that are archived at the same time. Nearly all of their time is spent waiting for the stand-in. */
+/** Number of days that are archived at the same time. Archiving mostly waits for the stand-in. */
 const PARALLEL = 8;
 
-/** Half-open ranges of whole minutes in ms, each within one tier. */
+/** Half-open ranges of whole minutes in ms; each lies within one tier. */
 export interface QueryData {
   readonly apiKey: string;
   readonly hostIds: readonly string[];
@@ -38,8 +38,7 @@ export interface QueryDataShape {
    */
   readonly isWhole?: boolean;
   /**
-   * Whether each host's series are counters named `x_total`, which restart each day and are distinguished by the label
-   * `of`.
+   * Whether each host's series are counters named `x_total`, which restart each day and differ in the label `of`.
    *
    * @default false
    */
@@ -47,9 +46,9 @@ export interface QueryDataShape {
 }
 
 /**
- * Writes hosts with 100 metrics and one post a minute. Memory has the last hour and the current one, the warm table has
- * a day in hourly windows, and the archive has the days before. There, each partition and day has one object, with one
- * chunk for each host.
+ * Writes hosts with 100 metrics and one post per minute. Memory has the last hour and the current one, the warm table
+ * has a day in hourly windows, and the archive has the days before. In the archive, each partition and day has one
+ * object, with one chunk for each host.
  */
 export async function writeQueryData(
   frame: Pick<Frame, 'counter'>,
@@ -75,7 +74,7 @@ export async function writeQueryData(
   const countArchivedWindow = frame.counter('archived windows have left memory', hosts * coldDays);
   const hostIds: string[] = [];
   const places: Place[] = [];
-  /** Returns a host's frames. All hosts have the same values, but at different minutes. */
+  /** Returns a host's frames. All hosts have the same values, but shifted in time. */
   const frames = (place: Place, fromMs: number, until: number) => {
     const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, labelOfName)!)!);
     const phase = places.indexOf(place) * 97;
@@ -122,7 +121,7 @@ export async function writeQueryData(
   for (const place of places)
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
       await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));
-  // Every day has the same values, because the data covers one day.
+  // All days have the same values, because the data covers one day.
   const firstDays = new Map(
     places.map((place) => {
       const { layout } = place;
@@ -149,7 +148,7 @@ export async function writeQueryData(
   };
 }
 
-/** Returns a block with later timestamps. */
+/** Returns a block with its timestamps moved to a later time. */
 function shifted(block: Block, byMs: number): Block {
   const timestamps = block.timestamps.map((ms) => ms + byMs);
   return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };

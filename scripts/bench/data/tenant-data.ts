@@ -45,13 +45,13 @@ import { PATIENCE_MS } from '../frame/patient-call-time';
 import type { Stores } from '../frame/stores';
 
 const SETTINGS = parseSettings({});
-/** A sequence number with the length of Kinesis'. */
+/** A sequence number as long as those of Kinesis. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 
 export type Tiers = ReturnType<typeof connectTiers>;
 
 /**
- * Creates the tiers' own classes for a benchmark's stores, with default settings. Their clients are closed at
+ * Creates the real classes of the tiers for a benchmark's stores, with default settings. Their clients are closed at
  * the end of the run.
  *
  * @param requestHandler connection options of the SDK
@@ -86,7 +86,7 @@ export function connectTiers(
   };
 }
 
-/** Series of a source in one group. */
+/** The series that a source has in one group. */
 export interface Place {
   readonly sourceId: Id;
   readonly group: GroupId;
@@ -107,15 +107,13 @@ export function placeOf(tenantId: Id, source: Labels, series: readonly Labels[])
   };
 }
 
-/**
- * Returns the version of a post that arrived shortly after its time, with a sequence number like Kinesis'.
- */
+/** Returns the version of a post that arrived shortly after its time, with a sequence number like those of Kinesis. */
 export function versionAt(ms: number): Version {
   return { arrivalMs: ms + 700, sequence: FIRST_SEQUENCE + BigInt(ms) * 2n ** 20n };
 }
 
 /**
- * Returns one frame for every `stepMs` in `[fromMs, toMs)`.
+ * Returns a frame every `stepMs` in `[fromMs, toMs)`.
  *
  * @param sampleOf returns a value, given the index of a series in the layout, and a time in ms
  */
@@ -138,7 +136,7 @@ export function framesOf(
   return frames;
 }
 
-/** Writes a tenant's samples through the tiers' own classes. */
+/** Writes a tenant's samples through the real classes of the tiers. */
 export class TenantData {
   private constructor(
     private readonly tiers: Tiers,
@@ -163,7 +161,7 @@ export class TenantData {
     return (await new Hosts(this.tiers.meta).create(this.tenantId, spec, [])).id;
   }
 
-  /** Adds a place to the catalogue, dated by its first sample. */
+  /** Adds a place to the catalogue, dated to its first sample. */
   async register({ ref, group, layout, packed }: Place, firstMs: number): Promise<void> {
     const { catalogue, losses } = this.tiers;
     const entry = { group, id: layout.id, packed: packed.packed, firstMs };
@@ -184,7 +182,7 @@ export class TenantData {
     });
   }
 
-  /** Makes a window leave memory as a flusher does, so that reads know that memory may lack a part of it. */
+  /** Makes a window leave memory as a flusher does, so that reads know that memory may lack part of it. */
   async leave(place: Place, windowStart: number, frame: Frame): Promise<void> {
     const { mover, nodes } = this.tiers.hot;
     await this.append(place, windowStart, [frame]);
@@ -201,7 +199,7 @@ export class TenantData {
     await this.tiers.warm.put(ref, dayOf(windowStart), item, undefined);
   }
 
-  /** Archives a day of some places like the archiver, an object for each partition. */
+  /** Archives a day of some places as the archiver does: one object for each partition. */
   async archive(day: Day, places: readonly Place[], blockOf: (place: Place) => Block): Promise<void> {
     const { cold, directory, manifest } = this.tiers;
     const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));

@@ -1,18 +1,18 @@
-/** Measures the AWS SDK's requests in this process, at its sockets. */
+/** Measures the AWS SDK's requests in this process, at the SDK's sockets. */
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** Header in which an instance of query reports the requests that a query made to stores. */
+/** Header in which an instance of query reports a query's requests to stores. */
 export const COST_HEADER = 'x-bench-cost';
 
 export interface AwsCall {
-  /** Operation such as `PutItem`; for S3, the HTTP method. */
+  /** An operation such as `PutItem`; for S3, the HTTP method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
   /** Total size of the bodies of request and response, in bytes. */
   readonly bytes: number;
   /**
    * Times at which the request was sent and answered, in ms. The time between them includes the emulator's work, and
-   * work that this process does at the same time.
+   * any work that this process does meanwhile.
    */
   readonly startMs: number;
   readonly endMs: number;

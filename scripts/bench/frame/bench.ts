@@ -9,7 +9,7 @@ export interface Benchmark {
   /**
    * Creates the benchmark's command.
    *
-   * @param print receives the result, as text or with `--json` as one line of JSON. @default prints to stdout
+   * @param print receives the result as text, or with `--json` as one line of JSON. @default prints to stdout
    */
   command(print?: (text: string) => void): Command;
 }
@@ -27,7 +27,7 @@ interface Definition<O extends Options, R> {
   /**
    * Formats the result for display.
    *
-   * @default rows as a table, an object field by field
+   * @default formats rows as a table, and an object field by field
    */
   readonly show?: (result: R) => string;
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Measures this process's CPU from now on.
+ * Starts measuring this process's CPU.
  *
- * @returns a function that returns the ms used so far, in user mode and in the kernel
+ * @returns a function that returns the ms used since then, in user mode and in the kernel
  */
 export function ownCpu(): () => number {
   const before = process.cpuUsage();
@@ -35,10 +35,10 @@ export function mainThreadCpuMs(pid: number): number {
 type Processes = Readonly<Record<string, readonly number[]>>;
 
 /**
- * Measures the CPU of processes from now on.
+ * Starts measuring the CPU of processes.
  *
  * @param processes process ids by kind
- * @returns a function that gives the seconds used so far, by kind; a process that has ended counts as 0
+ * @returns a function that returns the seconds used since then, by kind; a process that has ended counts as 0
  */
 export function cpuByKind(processes: () => Processes): () => Record<string, number> {
   const secondsOf = (pid: number) => {

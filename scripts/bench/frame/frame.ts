@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { interruptible } from '../../ops/signals';
 import { lineOf } from './report';
 
-/** Minimum time between two reports of a long work, ms. */
+/** Minimum time between two progress reports of a long piece of work, in ms. */
 const REPORT_MS = 10_000;
 
 /**
@@ -34,8 +34,8 @@ export class Frame {
   };
 
   /**
-   * Returns a function to call after each part of a long work. It reports how many parts are done, and the time since the
-   * work began, at most once in {@link REPORT_MS}.
+   * Returns a function to call after each part of a long piece of work. At most once in {@link REPORT_MS}, it reports
+   * how many parts are done, and the time since the work began.
    *
    * @param what the parts, such as `days are archived`
    * @param total number of all parts; undefined if unknown
@@ -81,7 +81,7 @@ export class Frame {
   /**
    * Stops everything that the run has started.
    *
-   * @throws the first error of stopping something; everything else is stopped nevertheless
+   * @throws the first error that occurred while stopping something; everything else is stopped nevertheless
    */
   end(): Promise<void> {
     this.ending ??= this.endAll();
@@ -100,7 +100,10 @@ export class Frame {
   }
 }
 
-/** Runs work in a frame and ends what it started, even if the work fails or the process is interrupted. */
+/**
+ * Runs work in a frame. At the end it stops what the work started, even if the work fails or the process is
+ * interrupted.
+ */
 export async function withFrame<T>(name: string, work: (frame: Frame) => Promise<T>): Promise<T> {
   const frame = new Frame(name);
   const end = () => frame.end();

@@ -1,7 +1,7 @@
 /**
- * Replaces `@smithy/node-http-handler` in the measured bundles: maps in this process stand in for Kinesis and
- * DynamoDB. The SDK runs unchanged up to its socket, including serializing, signing and parsing. A network
- * and an emulator are left out, because the benchmark would measure their speed.
+ * Replaces `@smithy/node-http-handler` in the measured bundles: maps in this process stand in for Kinesis and DynamoDB.
+ * The SDK runs unchanged up to its socket, including serializing, signing and parsing. There is no network and no
+ * emulator, because the benchmark would measure their speed.
  */
 
 import { type Given, holds, type Item, updated, type Value } from '../../simulate/expressions';
@@ -21,13 +21,11 @@ export interface PutRecord {
 
 /** Records that were put into the stream and have not been taken from it. */
 export const streamed: PutRecord[] = [];
-/**
- * CPU time of this stand-in in ms, which is subtracted from measurements, and the write units that DynamoDB would bill.
- */
+/** CPU time of this stand-in in ms, which measurements subtract, and the write units that DynamoDB would bill. */
 export const spent = { cpuMs: 0, writeUnits: 0 };
 
 /**
- * Items as JSON, by sort key. Most collections have a single item. It is stored without a map, because a million
+ * Items as JSON, by sort key. Most collections have a single item, which is stored without a map, because a million
  * maps take 300 MB.
  */
 type Collection = Map<string, string> | readonly [sort: string, json: string];
@@ -45,7 +43,7 @@ export function putItem(item: Item): void {
   else items.set(pk, new Map([collection, [sk, json]]));
 }
 
-/** Defines which item a look-up finds if nobody has stored one. */
+/** Defines the item that a look-up finds if none has been stored. */
 export function setDefaultItem(make: (key: Item) => Item | undefined): void {
   defaultItem = make;
 }
@@ -119,7 +117,7 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
 
 type Conditional = { readonly ConditionExpression?: string } & Given;
 
-/** @throws Refusal if the item that is stored does not fulfil the request's condition */
+/** @throws Refusal if the stored item does not fulfil the request's condition */
 function check(input: Conditional, stored: Item | undefined): void {
   if (input.ConditionExpression !== undefined && !holds(input.ConditionExpression, stored ?? {}, input))
     throw new Refusal('ConditionalCheckFailedException');
@@ -130,7 +128,7 @@ const DECODER = new TextDecoder();
 class Refusal extends Error {}
 
 /**
- * Ends the process. Otherwise the functions would take the error for an outage of AWS and retry forever, and the
+ * Ends the process. Otherwise the functions would take the error for an outage of AWS and retry forever, so the
  * benchmark would never end.
  */
 function abort(error: unknown): never {

@@ -1,7 +1,7 @@
 /** Start and end of an interval, in any unit. */
 export type Interval = readonly [start: number, end: number];
 
-/** Returns the total time that is covered by at least one interval. */
+/** Returns the total time covered by at least one interval. */
 export function coveredMs(intervals: readonly Interval[]): number {
   let covered = 0;
   let until = -Infinity;
@@ -12,9 +12,7 @@ export function coveredMs(intervals: readonly Interval[]): number {
   return covered;
 }
 
-/**
- * Returns the length of the longest chain of intervals in which each interval starts after the previous one has ended.
- */
+/** Returns the length of the longest chain in which each interval starts after the previous one has ended. */
 export function inTurn(intervals: readonly Interval[]): number {
   let count = 0;
   let until = -Infinity;

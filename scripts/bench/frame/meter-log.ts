@@ -15,7 +15,7 @@ export class MeterLog {
   private readonly sums = new Map<string, { invocations: number; units: Units }>();
 
   constructor(path: string) {
-    // Create the file now. The first function would create it only later.
+    // Create the file now. Otherwise it would not exist until a function writes to it.
     this.file = openSync(path, 'a+');
   }
 

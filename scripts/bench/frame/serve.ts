@@ -1,5 +1,5 @@
 /**
- * Handles a benchmark's messages in a worker (worker.ts) until the benchmark ends. If a message fails, the
+ * Handles a benchmark's messages in a worker (worker.ts) until the benchmark ends. If handling a message fails, the
  * worker ends.
  *
  * @param handle returns the response; undefined becomes an empty object

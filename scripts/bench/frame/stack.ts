@@ -22,7 +22,7 @@ export const UNLIMITED = {
 /**
  * Starts the local stack as `npm start` does. It ends with the run.
  *
- * @param settings settings that differ from the local stage's
+ * @param settings settings that override those of the local stage
  * @param unscheduled kinds of functions whose schedules are not run
  */
 export async function startBenchStack(

@@ -16,20 +16,20 @@ interface WorkerOptions {
   readonly args?: readonly string[];
   /** Folder for the worker's CPU profile; undefined for none. */
   readonly cpuProf?: string | undefined;
-  /** Packages that the bundle replaces, each by a file in this folder. */
+  /** Packages that the bundle replaces, each with a file in this folder. */
   readonly replaced?: Readonly<Record<string, string>>;
 }
 
-/** A process of a benchmark that handles messages one after the other (serve.ts). */
+/** A benchmark process that handles messages one at a time (serve.ts). */
 export class Worker<Ready = object> {
   private constructor(
     private readonly child: ChildProcess,
-    /** First report of the worker after it started. */
+    /** The worker's first report after its start. */
     readonly ready: Ready,
   ) {}
 
   /**
-   * Bundles a file in workers/ like a function, and starts it. It ends with the run.
+   * Bundles a file in workers/ as a function is bundled, and starts it. It ends with the run.
    *
    * @param file name without extension
    */
@@ -49,7 +49,7 @@ export class Worker<Ready = object> {
     return new Worker(child, await nextMessage<Ready>(child));
   }
 
-  /** @throws when the worker ends before it answers */
+  /** @throws if the worker ends before it answers */
   request<T>(message: object): Promise<T> {
     const response = nextMessage<T>(this.child);
     this.child.send(message);
@@ -98,7 +98,7 @@ function bundle(dir: string, file: string, replaced?: Readonly<Record<string, st
       alias: Object.fromEntries(
         Object.entries(replaced ?? {}).map(([name, own]) => [name, join(__dirname, `${own}.ts`)]),
       ),
-      // A worker with replaced modules calls maps that answer immediately, so it does not need longer timeouts.
+      // A worker with replaced modules calls maps that answer immediately, so it needs no longer timeouts.
       plugins: replaced === undefined ? [PATIENT] : [],
     }).then(() => outfile);
   bundles.set(outfile, made);

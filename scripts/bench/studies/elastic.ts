@@ -25,7 +25,7 @@ const SOURCE = sourceOf.host('host');
 const SERIES = 1_000;
 const FRAME_BYTES = 8 * SERIES;
 const READERS = 8;
-/** Number of frames that a writer appends in each write interval: 4 MB/s. */
+/** Number of frames that a writer appends in each write interval. This makes 4 MB/s. */
 const WRITTEN_FRAMES = 10;
 const WRITE_MS = 20;
 /** Time for which reads are measured before any slot moves, in ms. */
@@ -37,7 +37,7 @@ type Load = (typeof LOADS)[number];
 interface Case {
   /** Number of primaries afterwards. */
   readonly to: number;
-  /** Whether several nodes join one after the other or all at once. */
+  /** Whether several nodes join one at a time or all at once. */
   readonly way: 'one by one' | 'at once';
   readonly dataMB: number;
   /** Percentage of all slots that each new primary gets. */
@@ -50,16 +50,16 @@ interface Case {
 
 interface Row extends Case {
   readonly from: number;
-  /** Time from the first request to move slots until all nodes know the new owners, in ms. */
+  /** Time from the first request to move slots until all nodes know the slots' new owners, in ms. */
   readonly joinMs: number;
   readonly readP50Ms: number;
   readonly readP99Ms: number;
   /** 99th percentile of reads while no slot moves, in ms. */
   readonly restP99Ms: number;
   readonly readsPerSecond: number;
-  /** Number of failed reads and appends, and of reads that report that data may be missing. */
+  /** Number of reads and appends that failed, and of reads that reported that data may be missing. */
   readonly refused: number;
-  /** Number of appended frames that are missing afterwards. */
+  /** Number of appended frames that are missing at the end. */
   readonly lost: number;
 }
 
@@ -105,7 +105,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
     drained: false,
     readDelayMs: 0,
   };
-  /** Runs the cases alternately, so that other load on the machine affects all of them. */
+  /** Runs the cases in turn, so that other load on the machine affects all of them. */
   const compare = async (cases: readonly Partial<Case>[]) => {
     const found = cases.map((): Row[] => []);
     const countCase = frame.counter('cases are measured', rounds * cases.length);
@@ -130,7 +130,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   return rows;
 }
 
-/** Samples of a host, in enough partitions that each node of a cluster has about the same number of them. */
+/** Samples of a host, in so many partitions that each node of a cluster has about the same number of them. */
 class Memory {
   private readonly place = placeOf(
     TENANT,
@@ -206,7 +206,7 @@ class Memory {
     this.held[i]! += count;
   }
 
-  /** Reads a series of a random partition. A read counts as refused if its data may be incomplete. */
+  /** Reads a series from a random partition. A read counts as refused if its data may be incomplete. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
     const { partition } = await this.tiers.hot.reader.windows(ref, {
@@ -303,8 +303,8 @@ class Memory {
 }
 
 /**
- * Returns the round with the median join time, with the medians of read times and the totals of refused and lost
- * operations.
+ * Summarizes rounds: the one with the median join time, with the medians of all read times and the totals of refused
+ * and lost operations.
  */
 function summary(rounds: readonly Row[]): Row {
   const median = (of: (row: Row) => number) => quantile(rounds.map(of), 0.5);
@@ -319,7 +319,7 @@ function summary(rounds: readonly Row[]): Row {
   };
 }
 
-/** Returns the `n`th part, `percent` of all slots, counted from the start of a primary's slots. */
+/** Returns the `n`th part of a primary's slots, counted from their start. A part has `percent` of all slots. */
 function part(owned: readonly SlotRange[], n: number, percent: number): SlotRange[] {
   const count = Math.round((SLOTS * percent) / 100);
   let skip = n * count;

@@ -1,4 +1,4 @@
-/** Line protocol of devices with a sample per second, and an independent count of their sums. */
+/** Encodes samples of devices, one per second, as line protocol, and sums them up independently. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { hashOf } from '../data/hash';
 
@@ -7,7 +7,7 @@ export const DEVICES_OF_HOST = 100;
 /** Values are integers below this, so that sums are exact in any order. */
 const VALUES = 1000;
 
-/** Bounds of a step's sums: the minimum excludes late samples, and the maximum includes them. */
+/** Bounds of the sums in a step: the minimum excludes late samples, and the maximum includes them. */
 export interface StepSums {
   readonly least: Float64Array;
   readonly most: Float64Array;
@@ -15,7 +15,7 @@ export interface StepSums {
 
 const NAMES = Array.from({ length: DEVICES_OF_HOST }, (_, device) => `d${String(device).padStart(2, '0')}`);
 
-/** Devices whose samples are computed from a hash, so that no sample needs to be kept until it is sent. */
+/** Devices whose samples are computed from a hash, so that samples need not be kept until they are sent. */
 export class Devices {
   readonly count: number;
   private readonly sums = new Map<string, StepSums>();
@@ -31,7 +31,7 @@ export class Devices {
     this.count = hostIds.length * DEVICES_OF_HOST;
   }
 
-  /** Counts a second's samples. */
+  /** Adds the samples of one second to the sums. */
   add(atMs: number): void {
     const second = atMs / SECOND_MS;
     const steps = [MINUTE_MS, HOUR_MS, DAY_MS].map((stepMs) => this.sumsOf(atMs, stepMs));
@@ -56,7 +56,9 @@ export class Devices {
     return sums;
   }
 
-  /** Encodes some hosts' samples of a second as line protocol: either those in time, or the late ones. */
+  /**
+   * Encodes the samples of some hosts in one second as line protocol: either those that are on time, or the late ones.
+   */
   *lines(fromHost: number, toHost: number, atMs: number, areLate: boolean): Generator<string> {
     const second = atMs / SECOND_MS;
     for (let host = fromHost; host < toHost; host++) {

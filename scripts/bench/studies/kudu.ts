@@ -12,11 +12,11 @@ import { DEVICES_OF_HOST, Devices, SECOND_MS } from './kudu-devices';
 /** Number of clients in the study. Each posts its share of the devices once a second. */
 const CLIENTS = 20;
 const READERS = 4;
-/** Delay of late samples in ms. Some samples arrive after their minute was summed, some just before. */
+/** Delay of late samples, in ms. Some of them arrive after their minute was summed, some just before. */
 const LATE_MS = 90_000;
-/** Time from the end of a minute to its summing, in ms. */
+/** Time from the end of a minute until it is summed, in ms. */
 const SUM_AFTER_MS = 60_000;
-/** Maximum lag with which the stream counts as fully read, in ms. */
+/** The stream counts as fully read if its lag is at most this, in ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
   { length: DEVICES_OF_HOST },
@@ -43,7 +43,7 @@ export const kudu = bench({
     flushDelay: text('<duration>', 'time that a window stays in memory after its end', '10m'),
   },
   run: async (options, frame) => {
-    // Use the deployed batch window; the local stack's default is 0s.
+    // Use the batch window of a deployed stage; the local stack's default is 0s.
     const settings = {
       ...UNLIMITED,
       window: options.window,
@@ -130,7 +130,7 @@ class KuduRun {
       ...figures,
       /** Whether all sums of minutes, hours and days equal the independent count. */
       exact: this.isExact,
-      /** Median duration of the last fifth of the minute reads, relative to the first fifth. */
+      /** Median duration of the last fifth of the minute reads, divided by that of the first fifth. */
       drift,
       /** Whether the study's four conditions are met. */
       holds:
@@ -138,14 +138,14 @@ class KuduRun {
         figures.aggregateMaxMs <= MINUTE_MS &&
         figures.writeErrors === 0 &&
         figures.aggregateErrors === 0,
-      /** CPU of each kind of process during the run, in seconds per million samples. */
+      /** CPU that each kind of process used during the run, in seconds per million samples. */
       cpuSecondsAMillion: Object.fromEntries(
         Object.entries(cpu).map(([kind, spent]) => [kind, Number(((spent / samples) * 1e6).toFixed(3))]),
       ),
     };
   }
 
-  /** Returns the median duration of the last fifth of the reads relative to the first fifth. */
+  /** Returns the median duration of the last fifth of the reads, divided by that of the first fifth. */
   private drift(): number {
     const fifth = Math.ceil(this.readsMs.length / 5);
     return quantile(this.readsMs.slice(-fifth), 0.5) / quantile(this.readsMs.slice(0, fifth), 0.5);
@@ -156,8 +156,8 @@ class KuduRun {
   }
 
   /**
-   * Posts one sample of each device before the measurement, because a device's first sample costs more, and
-   * waits until all are readable.
+   * Posts one sample of each device before the measurement, because a device's first sample costs more, and waits until
+   * all of them are readable.
    */
   private async postFirst(): Promise<void> {
     const atMs = Math.floor(Date.now() / SECOND_MS) * SECOND_MS;
@@ -168,7 +168,7 @@ class KuduRun {
     await this.untilReadUp();
   }
 
-  /** Waits until everything acknowledged is readable. This works because a shard's records keep their order. */
+  /** Waits until everything acknowledged is readable. This works because the records of a shard keep their order. */
   private async untilReadUp(): Promise<void> {
     do await sleep(SECOND_MS);
     while (this.bench.stack.host.progress.lagMs > READ_UP_MS);
@@ -206,7 +206,7 @@ class KuduRun {
   }
 
   /**
-   * Sums one step of each device and compares the sums with the count. Late samples may be missing.
+   * Sums one step of each device and compares the sums with the independent count. Late samples may be missing.
    *
    * @returns duration in ms
    */

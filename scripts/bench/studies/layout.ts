@@ -18,7 +18,7 @@ import { count } from '../frame/options';
 type Order = 'range' | 'hash' | 'arrival';
 const ORDERS: readonly Order[] = ['range', 'hash', 'arrival'];
 
-/** Number of series of a source, and also of a group. */
+/** Number of series in a source; the constant below is the number in a group. */
 const SERIES = 1_000;
 const GROUP_SERIES = 250;
 const MINUTES = 1_440;
@@ -59,7 +59,7 @@ export const layout = bench({
   },
 });
 
-/** A day of sources with the same metrics. Each source's values are shifted by its own phase. */
+/** A day of sources with the same metrics. Each source's values are shifted in time by a different amount. */
 class DayOfSources {
   private readonly agent = makeAgentData(MINUTES).map(({ values }) => Float64Array.from(values));
   /** Labels by source, then by metric. */
@@ -125,7 +125,7 @@ function groupsOf(
   }
   if (order === 'range') return all.flatMap((own) => cut(own).map((places) => ({ places, ...whole })));
   return Array.from({ length: 24 }, (_, hour) =>
-    // Sources post at their own times, in another order each hour.
+    // Sources post at times of their own, in a different order each hour.
     all
       .map((own, source) => ({ own, at: hashOf(source, hour) }))
       .sort((a, b) => a.at - b.at)
@@ -149,7 +149,7 @@ async function writeDay(store: RangeServer, order: Order, data: DayOfSources): P
     const labelsOf = ({ source, metric }: Place) => data.series[source]![metric]!;
     const layout = layoutOf(places.map(labelsOf));
     layouts.push(layout);
-    // A layout sorts its series, so find the place of each column again.
+    // A layout sorts its series, so look up the place of each column again.
     const placeOf = new Map(places.map((place) => [labelsKey(labelsOf(place)), place]));
     const block = data.block(
       layout.series.map((labels) => placeOf.get(labelsKey(labels))!),
@@ -182,7 +182,7 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
   const read = (query: string, series: readonly Labels[]): Query => {
     const wanted = layoutOf(series);
     const keys = [...wanted.columns.keys()];
-    // Readers find out from the catalogue which groups to read.
+    // Readers learn from the catalogue which groups to read.
     const requested = chunks.filter((_, i) => keys.some((key) => layouts[i]!.columns.has(key)));
     const selection = { wanted, groups: requested.map(({ chunk }) => chunk.group), range, layouts: known };
     const run = async () => {

@@ -10,9 +10,8 @@ const HOSTS_AT_ONCE = 16;
 const UNIT_BYTES = 1024;
 
 /**
- * The flusher of the HeteroTSDB paper. It reads from streams in Redis which series are about to expire. It
- * reads each of these series, sorts its samples, writes them to the lower store as one item, and deletes the
- * series from Redis.
+ * The flusher of the HeteroTSDB paper. From streams in Redis, it reads which series are about to expire. It reads each
+ * of these series, sorts its samples, writes them to the lower store as one item, and deletes the series from Redis.
  *
  * @param redis client with automatic pipelining
  * @returns number of samples that left memory, and write units: one per KB of an item, rounded up

@@ -19,7 +19,7 @@ const NODES = [1, 2, 4];
 const NODES_HOSTS = 1_000;
 const FLUSHED = { hosts: 200, metrics: METRICS, minutes: 60 };
 const RESIDENCIES_MIN = [1, 10, 30, 60];
-/** Samples per measurement. The paper's method gets fewer samples, because it is slower. */
+/** Number of samples in a measurement. The paper's method gets fewer, because it is slower. */
 const SAMPLES = { ours: 3_000_000, paper: 300_000 };
 
 export const paper = bench({
@@ -91,8 +91,8 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
     /** CPU seconds per million samples. */
     cpu: warmCpu,
     /**
-     * Number of samples per second that the nodes could take with a core each, computed from the CPU of the busiest
-     * node.
+     * Number of samples per second that the nodes could take if each had a core of its own, computed from the CPU of
+     * the busiest node.
      */
     samplesPerSecondOfNodes: Math.round(1e6 / warmCpu.busiestNode),
     hotBytesPerSample: hotBytesPerPoint,

@@ -37,7 +37,7 @@ interface Row {
   readonly storage: string;
   readonly case: Case;
   readonly opsPerSecond: number;
-  /** CPU per operation in us: of the clients, and of Valkey or the stand-in for AWS. */
+  /** CPU per operation, in us: of the clients, and of Valkey or the stand-in for AWS. */
   readonly clientUs: number;
   readonly storeUs: number;
   /** Bytes of an item of 100 samples after the new writes. */
@@ -51,7 +51,7 @@ interface Item {
 }
 
 interface Host extends Place {
-  /** For each series of the layout, a day's values by the minute. */
+  /** For each series of the layout, the values of a day, one per minute. */
   readonly columns: readonly (readonly number[])[];
   readonly phase: number;
 }
@@ -61,7 +61,7 @@ interface Storage {
   write(item: Item, frame: Frame): Promise<void>;
   /** Returns a block containing the item. */
   read(item: Item): Promise<Block>;
-  /** Returns the bytes used by everything written. */
+  /** Returns the number of bytes that everything written takes up. */
   bytes(): Promise<number>;
 }
 
@@ -147,7 +147,7 @@ function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
       const positions = [{ layout: idBytes, positions: columns }];
       return (
         blockFromPicked(idBytes, series.length, picked, positions)?.block ??
-        // The item may have been written more than once.
+        // The item may have been written several times.
         blockFromFrames(idBytes, series.length, pickedFrames(picked, positions).frames)
       );
     },
@@ -155,12 +155,12 @@ function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
   };
 }
 
-/** Packs a frame like the ingester. */
+/** Packs a frame as the ingester does. */
 function packFrame({ layout, timestamp, version, values }: Frame): Uint8Array {
   return packSampleFrame(layout, timestamp, encodeVersion(version), values);
 }
 
-/** Stores a chunk of each group-window under a key. Each write reads, merges and encodes it again. */
+/** Stores a chunk for each group-window under a key. Each write reads, merges and encodes the chunk again. */
 function chunksInMemory(redis: Redis, bytes: () => Promise<number>): Storage {
   const keyOf = ({ host, minute }: Item) => `${host.group}:${windowOf(minute)}`;
   return {
@@ -227,14 +227,14 @@ function rangeOf(minute: number): TimeRange {
 class Load {
   private writes = 0n;
   /**
-   * For each client, the host of its random writes. Reads use its other host, whose windows do not change.
+   * For each client, the host that it writes to at random. It reads from its other host, whose windows do not change.
    */
   private readonly written: readonly Host[];
   private readonly read: readonly Host[];
 
   constructor(
     private readonly hosts: readonly Host[],
-    /** Initial minutes of each host. */
+    /** Number of minutes that each host has at the start. */
     private readonly minutes: number,
     private readonly forMs: number,
     /** Returns the CPU used by the stores, in ms. */
@@ -274,7 +274,7 @@ class Load {
     for (const [name, op] of cases) add({ ...row, case: name, ...(await this.run(op)) });
   }
 
-  /** Measures a day of some hosts, written as one object like the archiver does. */
+  /** Measures a day of some hosts, written as one object as the archiver would. */
   async measureArchive(cold: ColdTier, directory: ArchiveDirectory, add: (row: Row) => void): Promise<void> {
     const day = dayOf(BEGIN_MS);
     const minutes = DAY_MS / MINUTE_MS;
@@ -317,7 +317,7 @@ class Load {
     return { host, minute: Math.floor(Math.random() * this.minutes) };
   }
 
-  /** Runs operations on all clients, one after the other on each. */
+  /** Runs operations on all clients at the same time; each client runs one at a time. */
   private run(op: (client: number, nth: number) => Promise<void>) {
     return this.metered(async () => {
       const untilMs = performance.now() + this.forMs;
@@ -336,7 +336,7 @@ class Load {
   /**
    * Measures the rate of operations, and the CPU time per operation of this process and of the stores.
    *
-   * @param work returns the number of operations it did
+   * @param work returns the number of operations that it has done
    */
   private async metered(work: () => Promise<number>) {
     const [beganMs, cpu, storesMs] = [performance.now(), ownCpu(), this.storesMs()];
@@ -348,7 +348,7 @@ class Load {
     };
   }
 
-  /** Returns the item's frame, with a version higher than all before. */
+  /** Returns the item's frame, with a higher version than all before. */
   private frame({ host: { layout, columns, phase }, minute }: Item): Frame {
     const values = Float64Array.from(columns, (column) => column[(minute + phase) % column.length]!);
     const timestamp = BEGIN_MS + minute * MINUTE_MS;

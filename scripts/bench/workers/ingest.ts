@@ -1,7 +1,7 @@
 /**
- * One process of `bench ingest`: the real post and ingester handlers, bundled as deployed, with {@link
- * module:in-process-aws} in place of the SDK's sockets. Between them, the process acts as the event source
- * mapping: it assigns arrival times and sequence numbers to records, and forms batches.
+ * One process of `bench ingest`: the real post and ingester handlers, bundled as deployed, with
+ * {@link module:in-process-aws} in place of the SDK's sockets. Between the handlers, the process acts as the event
+ * source mapping: it assigns arrival times and sequence numbers to records, and forms batches.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -42,7 +42,7 @@ export type Way = 'ours' | 'paper' | 'paper expiring';
 /** Result of one minute of the worker's hosts. */
 export interface Round {
   readonly points: number;
-  /** Points of series that are new. */
+  /** Number of points whose series are new. */
   readonly newPoints: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -57,7 +57,7 @@ export interface Round {
 const TENANT = 'bench';
 const KEY_ID = 'benchbench12';
 const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
-/** Limits of the event source mapping's batches: the setting, and Lambda's payload. */
+/** Limits of the event source mapping's batches: the setting, and the payload of a Lambda invocation. */
 const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
 const PUT_UNIT_BYTES = 25_000;
 const MAX_BATCH_PAYLOAD = 6_000_000;
@@ -114,12 +114,12 @@ function isLabelled(protocol: Protocol | LabelledProtocol): protocol is Labelled
 }
 
 function paperClient(url: string): Redis | Cluster {
-  // Generous timeout, because the machine is busy.
+  // A generous timeout, because the machine is busy.
   const options = { enableAutoPipelining: true, slotsRefreshTimeout: 10_000 };
   return url.endsWith('?cluster=true') ? new Cluster([url], options) : new Redis(url, options);
 }
 
-/** Remaining time far beyond an invocation's duration. */
+/** A remaining time far longer than any invocation takes. */
 const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 class Minutes {
@@ -127,14 +127,14 @@ class Minutes {
   private readonly labelled: LabelledBodies;
   private readonly hosts: readonly string[];
   private readonly warmUpHosts: readonly string[];
-  /** Hosts of the minute generated last. */
+  /** Hosts of the minute that was generated last. */
   private posting: readonly string[] = [];
   private readonly paper: PaperWay;
   /**
    * Bodies, stored outside the heap. On the heap, they would cause garbage collection that no deployed function has.
    */
   private made: Buffer[] = [];
-  /** Samples of the minute generated last, and those of new series. */
+  /** Number of samples in the minute generated last, and of those whose series are new. */
   private samples = 0;
   private newSamples = 0;
   private sequence = 49590338271490256608559692538361571095921575989136588898n;
@@ -164,14 +164,14 @@ class Minutes {
     this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
     const { protocol } = this.task;
     const before = this.bodies.samples + this.labelled.samples;
-    // In API Gateway's form: bytes in base64.
+    // As API Gateway delivers bytes: in base64.
     this.made = isLabelled(protocol)
       ? Array.from(this.labelled.minute(protocol, this.posting, minute, timeMs), (body) =>
           Buffer.from(Buffer.from(body).toString('base64'), 'latin1'),
         )
       : Array.from(this.bodies.minute(protocol, this.posting, minute, timeMs), (body) => Buffer.from(body));
     this.samples = this.bodies.samples + this.labelled.samples - before;
-    // Collect the garbage from generating bodies, which no deployed function would have.
+    // Collect the garbage left by generating bodies, since no deployed function would have it.
     (globalThis as unknown as { gc: (options: object) => void }).gc({ type: 'minor' });
     // Other shapes post all series of a host every minute.
     const isCut = this.task.shape === 'cut';

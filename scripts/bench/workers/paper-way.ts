@@ -6,13 +6,12 @@ import { type PackedLayout, unpackLayout } from '../../../shared/model/packed-la
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 /**
- * Insertion into Redis as in the reference implementation of the HeteroTSDB paper. Each series is a string.
- * For each sample, the script appends 16 bytes to the string, and checks the string's time to live. If the
- * string is new, the script sets the time to live. If the string is about to expire, the script adds its key
- * to the flusher's stream.
+ * Insertion into Redis as in the reference implementation of the HeteroTSDB paper. Each series is a string. For each
+ * sample, the script appends 16 bytes to the string, and checks the string's time to live. If the string is new, the
+ * script sets its time to live. If the string is about to expire, the script adds its key to the flusher's stream.
  *
- * - KEYS: the stream of series to flush; then the key of the series of each sample
- * - ARGV: time to live, s; time to live below which a series is flushed, s; then the 16 bytes of each sample
+ * - KEYS: the stream of series to flush; then the key of each sample's series
+ * - ARGV: time to live in seconds; time to live below which a series is flushed, in seconds; then 16 bytes per sample
  *
  * @see Tsubouchi et al., "HeteroTSDB", 2020, section 4
  */
@@ -67,8 +66,8 @@ export class PaperWay {
   }
 
   /**
-   * Defines a command for each number of keys, because automatic pipelining takes a command's first argument
-   * for its key.
+   * Defines a command for each number of keys, because automatic pipelining takes the first argument of a command for
+   * its key.
    */
   private append(keys: readonly string[], args: readonly (number | Buffer)[]): Promise<number> {
     const name = `paperAppend${keys.length}`;
@@ -89,7 +88,7 @@ export class PaperWay {
   }
 }
 
-/** Returns the flusher's stream for a series. The stream lies in the same hash slot as the host's series. */
+/** Returns the flusher's stream for a series. The stream is in the same hash slot as the host's series. */
 function flushStreamOf(key: string): string {
   return `flush${key.slice(key.indexOf('{'))}`;
 }

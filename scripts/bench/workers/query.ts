@@ -22,13 +22,13 @@ export interface QueryCost {
   /** Time spent waiting for the stand-in for AWS, in ms. */
   readonly emulatorMs: number;
   /**
-   * Number of calls, after the query was admitted, that started after the response to another call. Meaningful only while
-   * responses are delayed.
+   * Number of calls, after the query was admitted, that started only after an earlier call was answered. It is
+   * meaningful only while responses are delayed.
    */
   readonly rounds: number;
 }
 
-/** CPU of the process since its start, in ms: of all threads, in user mode and in the kernel. */
+/** CPU that the process has used since its start, in ms: all threads, in user mode and in the kernel. */
 export interface Spent {
   readonly cpuMs: number;
 }
@@ -37,14 +37,14 @@ interface Asking {
   requests: number;
   bytes: number;
   readonly emulated: Interval[];
-  /** Calls to all stores between the query's admission and its end. */
+  /** Calls to any store between the query's admission and its end. */
   readonly calls: Interval[];
   updates: number;
 }
 
 /**
- * The query in progress. An instance handles one query at a time. AsyncLocalStorage would slow down every
- * promise of the handler, which does not use it itself.
+ * The query in progress. An instance handles one query at a time, so a variable is enough. AsyncLocalStorage would slow
+ * down every promise of the handler, which does not use it itself.
  */
 let asking: Asking | undefined;
 /** Delay of each store's response, in ms. */
@@ -68,7 +68,7 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
   if (own?.updates === 1) own.calls.push([startMs, performance.now()]);
 });
 
-// Patch the method before the handler is loaded: the handler's client keeps the method that it finds then.
+// Patch the method before the handler is loaded, because the handler's client keeps the method that it finds then.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking;
@@ -91,8 +91,8 @@ function replyBytes(reply: unknown): number {
 
 const routes = ROUTES.map(({ method, path }) => ({ routeKey: `${method} ${path}`, functionName: 'query' }));
 
-// The SDK loads `node:http` for its first request to a plain HTTP endpoint, which takes 20 ms. Endpoints of AWS
-// have HTTPS, whose module is loaded already.
+// The SDK loads `node:http` on its first request to a plain HTTP endpoint, which takes 20 ms. AWS's endpoints use
+// HTTPS, whose module is loaded already.
 const loading = import('node:http').then(() => import('../../../functions/query/handler'));
 
 const server = createServer((request, response) => {

@@ -1,7 +1,7 @@
 /**
  * A proxy between instances of a function and the stand-in for AWS. While its cache is on, the proxy answers repeated
  * reads from the cache, so that an instance completes thousands of queries in a few seconds. Without the cache it could
- * not: the stand-in takes 20 ms or more for a read that DynamoDB answers in 5 ms. While the cache is off, the proxy
+ * not: the stand-in takes at least 20 ms for a read that DynamoDB answers in 5 ms. While the cache is off, the proxy
  * forwards everything.
  */
 import { Agent, createServer } from 'node:http';
@@ -27,7 +27,7 @@ let kept: Map<string, WholeResponse> | undefined;
 
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 
-/** Read units of DynamoDB since the last report. */
+/** DynamoDB read units since the last report. */
 let readUnits = 0;
 
 const server = createServer(async (request, response) => {
@@ -45,7 +45,7 @@ const server = createServer(async (request, response) => {
   response.end(reply.body);
 });
 
-/** Returns the read units of a response, all of which are consistent reads. */
+/** Returns the read units of a response. All reads in it are consistent. */
 function unitsOf(input: Buffer, output: Buffer): number {
   const { RequestItems = {} } = JSON.parse(input.toString()) as {
     readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly unknown[] }>>;

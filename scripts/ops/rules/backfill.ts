@@ -22,7 +22,7 @@ type BackfillOptions = CommonOptions &
     readonly rate: number;
   };
 
-/** Lifetime of the key with which the command reads, in ms. */
+/** Lifetime of the key that the command reads with, in ms. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 /** `ops rules backfill`. */
@@ -55,9 +55,9 @@ async function backfill(functions: Functions, groups: readonly RuleGroup[], opti
   const { tenant, dryRun = false, rate } = options;
   return withCommandKey(functions, { tenant, rights: ['read'], lifetimeMs: KEY_LIFETIME_MS }, async (key) => {
     const series = new Set<string>();
-    /** Number of samples that the importer rejected, by reason. */
+    /** Number of samples that the importer rejected, for each reason. */
     const refused: Record<string, number> = {};
-    /** Samples stored, stale markers included. */
+    /** Number of samples stored, stale markers included. */
     let samples = 0;
     const send = async (recorded: readonly SampleColumns[]) => {
       const beganMs = performance.now();

@@ -68,7 +68,7 @@ function summaryOf(
     })),
     /** Number of alerts that became pending but never fired. */
     neverFired,
-    /** Samples recorded by each rule, by name, including stale markers. */
+    /** Number of samples that each rule recorded, by the rule's name, stale markers included. */
     recorded,
     failures,
   };

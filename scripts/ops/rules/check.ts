@@ -26,7 +26,7 @@ type CheckOptions = CommonOptions &
   };
 
 const DAY_S = 86_400;
-/** Selectors that are looked up at once. */
+/** Number of selectors that are looked up at the same time. */
 const PARALLEL = 8;
 
 /** `ops rules check`. */
@@ -57,7 +57,7 @@ export function checkCommand(): Command {
     });
 }
 
-/** Returns the selectors of groups that match no series of the last day. */
+/** Returns the selectors in the groups that match no series of the last day. */
 async function absentOf(groups: readonly RuleGroup[], ruler: Ruler): Promise<Set<string>> {
   const endS = Math.ceil(Date.now() / 1000);
   const found = await mapLimited([...selectorsOf(groups)], PARALLEL, async (selector) => {
@@ -87,7 +87,7 @@ function checkFile(
   };
 }
 
-/** @throws {OperatorError} when the file cannot be read */
+/** @throws {OperatorError} if the file cannot be read */
 export function readRuleFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -24,7 +24,7 @@ export interface HistoryOptions {
   readonly queryOffset: number;
 }
 
-/** Default limits of a tenant's queries. */
+/** Limits of a query: the defaults of a tenant's limits. */
 const QUERY: BacktestOptions['query'] = {
   limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxValues: 5_000_000 },
   isLate: () => false,
@@ -55,7 +55,7 @@ export function historyCommand(command: Command): Command {
 }
 
 /**
- * Reads a rule file for evaluation over history.
+ * Reads a rule file whose rules will be evaluated over history.
  *
  * @throws {OperatorError} for a file with errors, and for times in the wrong order or in the future
  */
@@ -68,9 +68,9 @@ export function groupsOf(file: string, { from, to }: HistoryOptions): readonly R
 }
 
 /**
- * Evaluates groups over history, printing progress on stderr.
+ * Evaluates groups over history, and prints progress on stderr.
  *
- * @throws {OperatorError} when samples cannot be read, or the range is too large
+ * @throws {OperatorError} if samples cannot be read, or the range is too large
  */
 export async function evaluateHistory(
   groups: readonly RuleGroup[],

@@ -4,7 +4,7 @@ import { type CommonOptions, command, print } from '../command';
 import { table } from '../table';
 import { Ruler } from './ruler';
 
-/** The parts of a response from `/api/v1/rules` that the command shows. */
+/** The parts that the command shows of a response from `/api/v1/rules`. */
 interface ListedGroup {
   readonly file: string;
   readonly name: string;

@@ -11,9 +11,9 @@ import { OperatorError, TRIES, waitAfter } from '../invoke';
 import type { TenantApi } from '../tenant-api';
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
-/** Statuses of a read whose response would be too large. Reading a shorter range may succeed. */
+/** Statuses of a response to a read that selects too much. Reading a shorter range may succeed. */
 const TOO_MUCH = new Set([413, 422]);
-/** Minimum length of the ranges into which a read is split, in ms. */
+/** Minimum length of the ranges that a read is split into, in ms. */
 const MIN_RANGE_MS = 60_000;
 
 /** Reads a stack's samples through Prometheus' remote read, bit for bit and with stale markers. */
@@ -112,7 +112,7 @@ function readLabel(reader: WireReader): [string, string] {
   return pair;
 }
 
-/** Appends the samples of a later range to those of an earlier one. */
+/** Appends the samples of a later range to the same series' samples of an earlier range. */
 function joined(earlier: readonly SampleColumns[], later: readonly SampleColumns[]): SampleColumns[] {
   const all = new Map<string, SampleColumns>(earlier.map((each) => [labelsKey(each.labels), each]));
   for (const each of later) {

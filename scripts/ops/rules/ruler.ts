@@ -4,7 +4,7 @@ import { RULER } from '../../../shared/http/contract/rules';
 import type { ApiKeyOptions } from '../api-key';
 import { TenantApi } from '../tenant-api';
 
-/** Client of the configuration API of rules. */
+/** Client of the API that configures rules. */
 export class Ruler {
   private readonly api: TenantApi;
 

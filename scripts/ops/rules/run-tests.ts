@@ -21,7 +21,10 @@ import type { AlertCase, ExprCase, RuleTest, RuleTestFile } from './test-file';
 export interface RuleTestResult {
   readonly name: string;
   readonly failures: readonly RuleTestFailure[];
-  /** Cases that need data which the database does not store, each with the reason. They neither pass nor fail. */
+  /**
+   * Cases that need data which the database does not store, each with the reason. They count as neither passed nor
+   * failed.
+   */
   readonly unsupported: readonly string[];
 }
 
@@ -37,7 +40,7 @@ const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxValues: 50_000_0
 /** Maximum number of ticks that a test may evaluate. */
 const MAX_TICKS = 1_000_000;
 
-/** Runs one test on the rules of the file's rule files. */
+/** Runs one test on the rules in the test file's rule files. */
 export async function runRuleTest(
   { evaluationIntervalMs, groupOrder, isFuzzy }: RuleTestFile,
   test: RuleTest,
@@ -59,7 +62,7 @@ export async function runRuleTest(
   return { name: test.name, failures: run.failures, unsupported: run.unsupported };
 }
 
-/** Sorts groups: those named in `order` come last, in that order. */
+/** Sorts groups: those named in `order` come last, in the order in which they are named. */
 function ordered(groups: readonly RuleGroup[], order: readonly string[]): RuleGroup[] {
   const rank = ({ name }: RuleGroup) => Math.max(order.indexOf(name), 0);
   return [...groups].sort((a, b) => rank(a) - rank(b));
@@ -99,8 +102,8 @@ class TestRun {
   }
 
   /**
-   * Evaluates all groups at every interval, ignoring their own intervals, and checks the expected alerts at
-   * their times.
+   * Evaluates all groups at the given interval, ignoring the groups' own intervals. Checks the expected alerts at their
+   * times.
    */
   async evaluate(intervalMs: number): Promise<void> {
     const { test } = this;
@@ -203,7 +206,7 @@ function sampleText({ labels, value }: InstantSample): string {
   return `${labelsText(labels)} ${formatFloat(value, 'e', -1).toUpperCase()}`;
 }
 
-/** Returns whether values are equal, or adjacent floats if the file compares fuzzily. */
+/** Returns whether values are equal. If the file compares fuzzily, adjacent floats are equal, too. */
 function areEqual(a: number, b: number, isFuzzy: boolean): boolean {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true;
   if (!isFuzzy || Math.sign(a) !== Math.sign(b)) return false;

@@ -12,9 +12,8 @@ export interface GroupChange {
 type Namespaces = ReadonlyMap<string, readonly RuleGroupDocument[]>;
 
 /**
- * Plans the changes that make the stored groups equal to the files'. Namespaces without a file are kept
- * unless `prunes` is set. Removals come last, so that a rule that moves to another group never disappears in
- * between.
+ * Plans the changes that make the stored groups equal to those in the files. Namespaces without a file are kept unless
+ * `prunes` is set. Removals come last, so that a rule that moves to another group is never missing in between.
  */
 export function planSync(stored: Namespaces, wanted: Namespaces, prunes: boolean): GroupChange[] {
   const puts: GroupChange[] = [];

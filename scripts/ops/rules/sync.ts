@@ -34,7 +34,7 @@ export function syncCommand(): Command {
 /**
  * Reads all files before anything is changed.
  *
- * @throws {OperatorError} for a file with errors, and for two files of the same namespace
+ * @throws {OperatorError} for a file with errors, and for two files with the same namespace
  */
 function namespacesOf(files: readonly string[]): Map<string, readonly RuleGroupDocument[]> {
   const namespaces = new Map<string, readonly RuleGroupDocument[]>();

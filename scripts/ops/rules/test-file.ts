@@ -11,7 +11,7 @@ export interface RuleTestFile {
   /** Paths of rule files, relative to this file; may contain wildcards. */
   readonly ruleFiles: readonly string[];
   readonly evaluationIntervalMs: number;
-  /** Order in which a tick evaluates groups. Groups that are not listed come first. */
+  /** Order in which a tick evaluates groups. Groups not listed come first. */
   readonly groupOrder: readonly string[];
   /** Whether a result may differ from the expected value in its last bit. */
   readonly isFuzzy: boolean;
@@ -32,7 +32,7 @@ export interface RuleTest {
   readonly externalUrl: string;
 }
 
-/** The alerts with one name that must fire at a time. */
+/** The alerts with a given name that must be firing at a given time. */
 export interface AlertCase {
   readonly evalMs: number;
   readonly alertname: string;
@@ -42,7 +42,7 @@ export interface AlertCase {
   }[];
 }
 
-/** The result that an expression must have at a time. */
+/** The result that an expression must have at a given time. */
 export interface ExprCase {
   readonly expr: string;
   readonly evalMs: number;
@@ -181,7 +181,7 @@ class TestFileReader {
     return number;
   }
 
-  /** Reads Unix seconds or an RFC 3339 time, as ms. */
+  /** Reads a time, given in Unix seconds or RFC 3339, as ms. */
   private time(node: Node | null | undefined): number {
     const text = this.yaml.text(node, 'start_timestamp');
     if (/^-?\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);

@@ -13,7 +13,7 @@ import { parseRuleTestFile } from './test-file';
 
 export interface RuleTestFileResult {
   readonly file: string;
-  /** Reasons why the file or its rules could not be read. If there are any, no test was run. */
+  /** Reasons why the file or its rules could not be read. If there are any, no test has been run. */
   readonly errors: readonly string[];
   readonly tests: readonly RuleTestResult[];
 }
@@ -126,7 +126,7 @@ function failureText(name: string, { what, expected, got }: RuleTestFailure, isD
   return [...head, `    ${what},`, ...body].join('\n');
 }
 
-/** Returns the elements of one list that are missing in the other. */
+/** Returns the elements of one list that the other lacks. */
 function differing(sign: string, list: readonly string[], other: readonly string[]): string[] {
   return list
     .filter((each) => !other.includes(each))

@@ -15,7 +15,7 @@ async function postRows(stage: Stage, tenant: Tenant, hosts: readonly Host[]): P
   await stage.post(tenant, samples);
 }
 
-/** @param minutes number of minutes between two posts of an agent. A post has a row for each of them */
+/** @param minutes number of minutes between two posts of an agent. A post has a row for each of these minutes */
 export const agents = (minutes: number): Actor => ({
   name: 'agents post',
   everyMs: [minutes * MINUTE_MS, minutes * MINUTE_MS],
@@ -51,7 +51,7 @@ const fallSilent: Actor = {
     host.state = 'silent';
     await stage.rest(random.integer(10 * MINUTE_MS, 30 * 60 * MINUTE_MS));
     if (host.state !== 'silent') return;
-    // Half of the agents have kept the samples that they could not post, for up to 15 hours, and post them now.
+    // Half of the agents have kept the samples of up to 15 hours that they could not post, and post them now.
     const keptS = random.chance(0.5) ? 15 * 3600 : 0;
     host.postedS = Math.max(host.postedS, lastMinuteS(stage) - keptS);
     host.state = 'posting';
@@ -94,7 +94,7 @@ const correct: Actor = {
     const { tenant, host } = chosen;
     const lastS = lastMinuteS(stage);
     const agoS = 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
-    // Half of the acts repeat the hour of the previous one, so that samples reach a window while it is flushed.
+    // Half of the acts repeat the hour of the previous act, so that samples reach a window while it is flushed.
     const isAgain = random.chance(0.5) && lastS - host.correctedS < 20 * 3600;
     const time = isAgain ? host.correctedS + 60 * random.integer(0, 10) : lastS - agoS;
     if (time > lastS) return;

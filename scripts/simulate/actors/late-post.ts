@@ -6,7 +6,7 @@ import type { Stage } from '../stage';
 export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {
   /** Time of the samples, as Unix time in seconds. */
   readonly time: number;
-  /** Posts a new random value of each series. */
+  /** Posts a new random value for each series. */
   post(): Promise<unknown>;
 }
 

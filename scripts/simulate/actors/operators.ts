@@ -5,7 +5,9 @@ import type { Sample } from '../model';
 import type { Actor } from './actor';
 import { latePost } from './late-post';
 
-/** Time for which functions expect slots to move after each look of `ops scale`, ms (ops/scale.ts). */
+/**
+ * Time for which functions expect slots to move each time `ops scale` has looked at the cache, in ms (ops/scale.ts).
+ */
 const SCALING_MS = 15 * MINUTE_MS;
 
 const purge: Actor = {
@@ -48,7 +50,7 @@ const purgeAndDrain: Actor = {
   },
 };
 
-/** Makes the calls of `ops scale`. No slots move, since the simulated memory is one primary. */
+/** Makes the calls that `ops scale` makes. No slots move, since the simulated memory is one primary. */
 const scale: Actor = {
   name: 'the cache is scaled',
   everyMs: [2 * DAY_MS, 8 * DAY_MS],
@@ -96,7 +98,7 @@ const rebuildIndex: Actor = {
   },
 };
 
-/** Deletes the samples of one metric or of all metrics, either within a time range or at all times. */
+/** Deletes the samples of one metric or of all metrics, either within a time range or for all time. */
 const remove: Actor = {
   name: 'samples are deleted',
   everyMs: [6 * HOUR_MS, 40 * HOUR_MS],

@@ -6,18 +6,18 @@ import type { Host, Stage, Tenant } from '../stage';
 import { differenceOf, stepsOf } from '../steps';
 import type { Actor } from './actor';
 
-/** Maximum time, in ms, until an acknowledged sample is readable, even during faults. */
+/** Maximum time until an acknowledged sample is readable, in ms, even during faults. */
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
 /** Share of the reads that begin with the oldest minute that a tenant may read. */
 const OLDEST_SHARE = 0.15;
-/** Maximum span for which the API returns samples as stored, in s. For longer spans it aggregates them. */
+/** Maximum span for which the API returns samples as stored, in seconds. For longer spans it aggregates them. */
 const MOST_SPAN_S = 20 * 3600;
 
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
 
 /**
- * Draws a span of a tenant's samples that can be compared. It begins an hour inside the retention, because samples
- * disappear at some moment around the end of their retention.
+ * Draws a span of a tenant's samples that can be compared. It begins an hour later than the retention does, because
+ * samples disappear at some moment around the end of their retention.
  */
 function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
   const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);
@@ -69,7 +69,7 @@ async function readHost(stage: Stage, tenant: Tenant, { id }: Host, from: number
 /**
  * Repeats a comparison until it finds no flaws, or until the samples should have arrived.
  *
- * @param compare returns flaws
+ * @param compare returns descriptions of flaws
  */
 async function untilRight(
   stage: Stage,
@@ -128,7 +128,7 @@ const promql: Actor = {
   },
 };
 
-/** Reads in steps, for which the pipeline may use rollups, and compares the responses with the samples. */
+/** Makes reads in steps, for which the pipeline may use rollups, and compares the responses with the samples. */
 const steps: Actor = {
   name: 'read steps',
   everyMs: [HOUR_MS, 12 * HOUR_MS],

@@ -3,7 +3,7 @@ import type { Actor } from './actor';
 import { latePost } from './late-post';
 import { compareHost } from './readers';
 
-/** Duration of a flusher's lease, ms (flush/execute.ts). */
+/** Duration of a flusher's lease, in ms (flush/execute.ts). */
 const LEASE_MS = 120_000;
 
 /** A replica that lags by up to a second takes over. */
@@ -13,7 +13,7 @@ const failover: Actor = {
   act: async (stage, random) => stage.world.failover(random.integer(0, 1_000), random.integer(100, 20_000)),
 };
 
-/** The primary ends without a replica. */
+/** The primary fails, and there is no replica. */
 const wipe: Actor = {
   name: 'memory is wiped',
   everyMs: [6 * DAY_MS, 20 * DAY_MS],

@@ -38,11 +38,14 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Minimum lead, in seconds, so that the graph of an alert of a few minutes also shows values before it. */
+/**
+ * Minimum time shown before an alert became active, in seconds, so that even a short alert's graph shows what came
+ * before.
+ */
 const MIN_LEAD_S = 1800;
-/** Maximum lead, in seconds: one week, in which a daily or weekly pattern can be seen. */
+/** Maximum time shown before an alert became active, in seconds: one week, enough to see a daily or weekly pattern. */
 const MAX_LEAD_S = 7 * 86_400;
-/** Maximum active time that the graph shows, in seconds: its end, in which the newest values lie. */
+/** Maximum active time that the graph shows, in seconds. For a longer alert, it shows the last part. */
 const MAX_ACTIVE_S = 30 * 86_400;
 
 /** Returns the span in which an alert was active. If it is still active, the span ends now. */

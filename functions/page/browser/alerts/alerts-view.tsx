@@ -1,6 +1,6 @@
 import type { AlertRecord } from '../../../../shared/monitors/alert-record';
-// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
-// imports.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order
+// of imports.
 import '../language';
 import '../frame/shared-file';
 import { useState } from 'preact/hooks';
@@ -63,7 +63,7 @@ export function AlertsView(props: ViewProps) {
   );
 }
 
-/** Titles of the sections. Alerts of monitors are listed as firing, or as resolved. */
+/** Titles of the sections. `linked`: monitor alerts that the address names and that closed over 15 minutes ago. */
 const SECTIONS: readonly (readonly [SectionName, string])[] = [
   ['linked', 'Closed'],
   ['firing', 'Firing'],
@@ -206,7 +206,7 @@ function Overview(props: OverviewProps) {
   );
 }
 
-/** Returns the first entries of a list, and all opened entries, such as one that a link opened. */
+/** Returns the first entries of a list, and every open entry, such as one that a link opened. */
 function shownOf(entries: readonly Entry[], open: readonly string[]): readonly Entry[] {
   return entries.filter(({ id }, i) => i < MAX_SHOWN || open.includes(id));
 }

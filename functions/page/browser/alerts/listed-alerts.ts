@@ -53,8 +53,8 @@ export function evaluatedAtS(lastEvaluation: string): number | undefined {
 }
 
 /**
- * Number of intervals without an evaluation after which a group is late. A deployment of the evaluator can
- * delay a group by two intervals; the group must not count as late then.
+ * A group counts as late after this many intervals without an evaluation. Deploying the evaluator can delay a group by
+ * two intervals, which must not count as late.
  */
 const LATE_INTERVALS = 3;
 
@@ -66,9 +66,7 @@ export function lateGroups(groups: readonly RuleGroup[], nowS: number): readonly
   });
 }
 
-/**
- * Returns the silence of an alert; if there are several, the one that ends last; undefined if there is none.
- */
+/** Returns the silence of an alert: the one that ends last, if there are several; undefined if there is none. */
 export function silenceOf({ silencedBy = [] }: Alert, silences: readonly Silence[]): Silence | undefined {
   return silences
     .filter(({ id }) => silencedBy.includes(id))

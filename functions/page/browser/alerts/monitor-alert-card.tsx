@@ -104,7 +104,7 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
   );
 }
 
-/** Explains an alert: its value or message, and what its monitor judges. */
+/** Explains an alert: its value or message, and the condition of its monitor. */
 function whyText({ value, message }: AlertRecord, monitor: Monitor | undefined): string {
   const found = [
     ...(message === undefined || message === '' ? [] : [message]),
@@ -114,7 +114,7 @@ function whyText({ value, message }: AlertRecord, monitor: Monitor | undefined):
   return [found, judged].filter((text) => text !== '').join(' – ');
 }
 
-/** Reads the name of an alert's check. Returns the id for other alerts, and if the name cannot be read. */
+/** Reads the name of an alert's check. Returns the monitor id for other alerts, and if the name cannot be read. */
 function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps): string {
   const [name, setName] = useState<string>();
   useEffect(() => {

@@ -6,14 +6,14 @@ export interface ReasonFormProps {
   /** Text of the button. */
   readonly action: string;
   readonly placeholder: string;
-  /** Longest reason, in characters. */
+  /** Maximum length of the reason, in characters. */
   readonly maxReason: number;
   /**
-   * Called with the trimmed reason. If it fails, the form shows the error's message, such as that of a key
-   * without the write right.
+   * Called with the trimmed reason. If it fails, the form shows the error's message, for example that the key may not
+   * write.
    */
   readonly onSubmit: (reason: string) => Promise<void>;
-  /** Further choices, between the reason and the button. */
+  /** Further choices, shown between the reason and the button. */
   readonly children?: ComponentChildren;
 }
 

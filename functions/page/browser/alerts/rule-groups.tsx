@@ -11,8 +11,8 @@ export interface RuleGroupsProps {
 }
 
 /**
- * If there are at most this many groups, all are expanded at first. If there are more, only groups with failing rules
- * are.
+ * If there are at most this many groups, all are expanded at first. If there are more, only the groups with failing
+ * rules are.
  */
 const MAX_OPEN = 5;
 /** Maximum number of groups that are shown. */

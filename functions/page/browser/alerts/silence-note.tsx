@@ -12,7 +12,7 @@ export interface SilenceNoteProps {
   readonly onEnded: () => void;
 }
 
-/** Shows when an alert's silence ends, who created it and why, with a button that ends it now. */
+/** Shows when an alert's silence ends, who created it and why. A button ends it now. */
 export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);

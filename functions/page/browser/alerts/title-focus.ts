@@ -2,8 +2,8 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
 /**
- * Moves the focus to the title of an alert's card when an element that has the focus is removed from the card. The focus
- * would be lost otherwise.
+ * Moves the focus to the title of an alert's card when the focused element is removed from the card. Otherwise the
+ * focus would be lost.
  */
 export function useTitleFocus(removed: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {

@@ -19,7 +19,7 @@ export interface Alerting {
   readonly unknownIds: readonly string[];
 }
 
-/** Maximum number of alerts that are looked up because the address names them. */
+/** Maximum number of alerts named in the address that are looked up. */
 const MAX_NAMED = 20;
 
 /**

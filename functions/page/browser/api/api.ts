@@ -9,7 +9,7 @@ import { parseServerTiming } from './server-timing';
 import type { Status } from './status';
 import { Turns } from './turns';
 
-/** A request failed. The message tells the user what to do next. */
+/** The error of a failed request. Its message tells the user what to do next. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
@@ -70,9 +70,9 @@ export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 const HOSTS_PAGE = 300;
 /** Maximum number of sources in the page's list. Further sources can be found by their labels. */
 const MAX_SOURCES = 20_000;
-/** Time-out of requests for lists, ms. */
+/** Time-out of requests for lists, in ms. */
 const LIST_TIMEOUT_MS = 10_000;
-/** Time-out of reads, ms. API Gateway answers within 30 s, and the body may take some time more. */
+/** Time-out of reads, in ms. API Gateway answers within 30 s, and the body may take some time more. */
 const READ_TIMEOUT_MS = 40_000;
 const METADATA_MAX_AGE_MS = 60_000;
 /**
@@ -253,10 +253,7 @@ export class Api {
     };
   }
 
-  /**
-   * Reads series of a source given by labels, one by one, since the API reads only one such series in a
-   * request.
-   */
+  /** Reads series of a source given by labels, one at a time, since the API reads only one such series per request. */
   private async readByLabels(
     { id }: SourceRef,
     names: readonly string[],

@@ -105,10 +105,10 @@ export function deleteObject(api: Api, kind: ObjectKind, id: string): Promise<vo
   return api.delete(`${PATHS[kind]}/${encodeURIComponent(id)}`);
 }
 
-/** Time-out of a preview, ms. The server judges for at most 25 s. */
+/** Time-out of a preview, in ms. The server judges for at most 25 s. */
 const PREVIEW_TIMEOUT_MS = 28_000;
 
-/** Judges a monitor over the last day. */
+/** Previews a monitor: judges it over the last day. */
 export function previewMonitor(api: Api, monitor: object, id: string | undefined): Promise<MonitorPreview> {
   const body = { monitor, ...(id !== undefined && { id }) };
   return api.json('/api/v1/monitors/preview', body, PREVIEW_TIMEOUT_MS);

@@ -60,7 +60,7 @@ export function joinedReading(parts: readonly Reading[]): Reading {
   };
 }
 
-/** Adds up the tiers' shares of several responses. */
+/** Adds up each tier's shares over several responses. */
 export function addedTiers(results: readonly (readonly TierShare[])[]): TierShare[] {
   return TIERS.map((tier) => {
     const shares = results.flat().filter((share) => share.tier === tier);

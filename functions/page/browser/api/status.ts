@@ -1,4 +1,4 @@
-/** The response of `GET /api/v1/status`; `openapi.json` says what each field means. Durations in ms. */
+/** The response of `GET /api/v1/status`; `openapi.json` says what each field means. Durations are in ms. */
 export interface Status {
   readonly atMs: number;
   readonly stream: { readonly behindMs: number | null };

@@ -3,7 +3,7 @@ import { COLUMNS, MAX_HEIGHT, MAX_ROW } from '../../../../shared/registry/dashbo
 
 export type Place = Pick<WidgetLayout, 'x' | 'y' | 'width' | 'height'>;
 
-/** Returns the nearest place within a dashboard. */
+/** Returns the nearest place that lies within a dashboard. */
 export function within({ x, y, width, height }: Place): Place {
   const column = between(x, 0, COLUMNS - 1);
   return {

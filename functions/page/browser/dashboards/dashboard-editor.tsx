@@ -26,7 +26,7 @@ interface DashboardEditorProps extends ViewProps {
   /** @param draft undefined ends the edit */
   readonly onDraft: (draft: DashboardDraft | undefined) => void;
   readonly onSaved: (dashboard: Dashboard) => void;
-  /** Reads the dashboards again. */
+  /** Called when the stored dashboard has changed, to read the dashboards again. */
   readonly onStale: () => void;
 }
 
@@ -56,8 +56,7 @@ export function DashboardEditor(props: DashboardEditorProps) {
     try {
       onSaved(await write());
     } catch (error) {
-      // Somebody changed or deleted the dashboard. The editor says so once the stored dashboard has been
-      // read.
+      // Somebody changed or deleted the dashboard. The editor says so once the stored dashboard has been read again.
       const { status } = error as ApiError;
       if (status === 412 || status === 404) onStale();
       else setProblem((error as Error).message);

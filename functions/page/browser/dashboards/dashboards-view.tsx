@@ -1,5 +1,5 @@
-// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
-// imports.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order
+// of imports.
 import '../language';
 import '../frame/shared-file';
 import { useEffect, useState } from 'preact/hooks';
@@ -17,13 +17,12 @@ import { ImportDashboard, NewDashboard } from './list-dialogs';
 import { OneDashboard } from './one-dashboard';
 import { useWidgetAlerts } from './use-widget-alerts';
 
-// Add these CSS rules here, and not to the page's own style: users who only look at graphs then do not load
-// them.
+// Add these CSS rules here and not to the page's own style, so that users who only look at graphs do not load them.
 const style = new CSSStyleSheet();
 style.replaceSync(rules);
 document.adoptedStyleSheets.push(style);
 
-/** Interval of reads, ms. Dashboards rarely change, and the response contains all of their widgets. */
+/** Time between two reads, in ms. Dashboards rarely change, and the response contains all of their widgets. */
 const EVERY_MS = 60_000;
 
 /** Shows a list of all dashboards, one dashboard, or one that is being edited. */

@@ -45,7 +45,7 @@ export function openDraft(draft: DashboardDraft): void {
 }
 
 /**
- * Returns the draft of a dashboard, and a function that replaces it. Called with undefined, it ends the edit.
+ * Returns the draft of a dashboard, and a function that replaces it. Calling the function with undefined ends the edit.
  */
 export function useDraft(
   id: string | undefined,

@@ -19,7 +19,7 @@ interface EditedGridProps {
 interface Drag {
   readonly at: number;
   readonly by: typeof movedBy;
-  /** Where the pointer was at first, in pixels of the document. */
+  /** Position of the pointer when the drag began, in pixels of the document. */
   readonly fromX: number;
   readonly fromY: number;
 }

@@ -152,7 +152,7 @@ function useMetricNames(
   return { names, problem };
 }
 
-/** Interval of reads of metric names, ms. Names rarely change, and a dashboard may have dozens of graphs. */
+/** Time between two reads of metric names, in ms. Names rarely change, and a dashboard may have dozens of graphs. */
 const NAMES_EVERY_MS = 60_000;
 
 function RoleGraph(props: Of<'role'>) {

@@ -19,7 +19,7 @@ export interface VariableChoice {
 
 type ValuesResult = readonly string[] | { readonly problem: string };
 
-/** Maximum number of a label's values that are offered. */
+/** Maximum number of values offered for a label. */
 const MAX_OPTIONS = 5_000;
 
 /** Reads the values of a dashboard's variables, and returns which of them are chosen. */

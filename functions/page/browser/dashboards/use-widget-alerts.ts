@@ -7,7 +7,7 @@ import { type OnSettled, usePolling } from '../frame/polling';
 export interface OpenAlerts {
   /** The open alerts; undefined until the first response. */
   readonly alerts?: readonly AlertRecord[];
-  /** The message of the error, if the alerts cannot be read. */
+  /** Message of the error if the alerts cannot be read. */
   readonly problem?: string;
 }
 

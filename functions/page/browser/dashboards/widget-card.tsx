@@ -10,7 +10,7 @@ export interface WidgetProps<T extends Widget['type']> extends ViewProps {
   readonly height: number;
 }
 
-/** The card of a widget. @param title omitted if empty */
+/** The card of a widget. @param title left out if empty */
 export function WidgetCard({
   title,
   isWaiting = false,

@@ -1,5 +1,5 @@
-// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
-// imports.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order
+// of imports.
 import '../language';
 import '../frame/shared-file';
 import '../forms/form-style';
@@ -139,7 +139,7 @@ function DowntimeList({ state, downtimes, monitors }: DowntimeListProps) {
   );
 }
 
-/** Returns a new downtime of an hour that begins now. */
+/** Returns a new one-hour downtime that begins now. */
 function newDowntime() {
   return { name: '', memo: '', start: Math.floor(Date.now() / 60_000) * 60, duration: 60 };
 }

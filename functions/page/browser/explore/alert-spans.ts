@@ -40,7 +40,7 @@ function alertsQuery(stepS: number): string {
   return `${firing} * 1 or max_over_time(${firing}[${stepS}s])`;
 }
 
-/** Joins consecutive steps at which an alert fired. A span begins one step before the first of them. */
+/** Joins consecutive steps at which an alert fired into spans. A span begins one step before the first of its steps. */
 export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
   if (result.resultType !== 'matrix') return [];
   const spans = result.result.flatMap(({ metric: { alertstate: _, ...labels }, values }) => {
@@ -59,8 +59,8 @@ export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
 const NAMES: ReadonlySet<string> = new Set(['__name__', 'alertname']);
 
 /**
- * Returns the alerts that concern any of the series. An alert concerns a series if they have at least one label name in
- * common, and their values are equal for all common names.
+ * Returns the alerts that concern any of the series. An alert concerns a series if they share at least one label name,
+ * and have equal values for every label name that they share.
  */
 export function alertsOfSeries(
   alerts: readonly AlertSpan[],

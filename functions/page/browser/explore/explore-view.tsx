@@ -1,5 +1,5 @@
-// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
-// imports.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order
+// of imports.
 import '../language';
 import '../frame/shared-file';
 import { Toolbar } from '../frame/toolbar';

@@ -14,9 +14,7 @@ export interface MetricBrowserProps {
   readonly onExplore: (query: string) => void;
 }
 
-/**
- * Maximum number of names for which the page gets the number of series: the names that have the most series.
- */
+/** The page reads series counts for at most this many names: those with the most series. */
 const MAX_COUNTED = 2_000;
 /** Maximum number of rows that are shown. Other metrics can be found by searching. */
 const MAX_ROWS = 100;

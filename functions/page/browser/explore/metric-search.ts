@@ -9,9 +9,7 @@ export interface FoundMetric {
   readonly help?: string;
 }
 
-/**
- * Finds the metrics whose name or help text contains every word. Metrics that match in their name come first.
- */
+/** Finds the metrics whose name or help text contains every word. Metrics whose names match come first. */
 export function findMetrics<T extends FoundMetric>(metrics: readonly T[], search: string): readonly T[] {
   const words = wordsOf(search);
   if (words.length === 0) return metrics;

@@ -82,7 +82,7 @@ function PlotCard(props: QueryCardProps) {
   );
 }
 
-/** Height of a plot with full width, in pixels: a large part of the screen, also on a phone. */
+/** Height of a full-width plot, in pixels: a large part of the screen, on a phone too. */
 function tallHeight(): number {
   return Math.round(Math.min(520, Math.max(240, innerHeight * 0.45)));
 }

@@ -16,8 +16,8 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
   const [problem, setProblem] = useState<string>();
   const focused = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
-  // A press of a button replaces the button, and would lose the focus. So move the focus to Cancel, and back
-  // afterwards. If the user has moved the focus during the request, leave it there.
+  // Pressing a button replaces it, which would lose the focus. So move the focus to Cancel, and back afterwards. If the
+  // user has moved the focus during the request, leave it where it is.
   useLayoutEffect(() => {
     if (!isFirst.current && (isAsking || document.activeElement === document.body)) focused.current?.focus();
     isFirst.current = false;

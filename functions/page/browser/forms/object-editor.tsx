@@ -81,7 +81,7 @@ export function ObjectEditor(props: ObjectEditorProps) {
   );
 }
 
-/** Returns the fields of a stored object without its id. The id is not part of the saved object. */
+/** Returns the fields of a stored object without its id, which is not part of the object that is saved. */
 export function withoutId({ id: _, ...object }: { readonly id: string }): Draft {
   return object;
 }

@@ -4,13 +4,14 @@ import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
 import { type OnSettled, usePolling } from '../frame/polling';
 
 /**
- * Time between two reads, ms. Objects change rarely, and the page reads them again after each change that it makes
+ * Time between two reads, in ms. Objects change rarely, and the page reads them again after each change that it makes
  * itself.
  */
 const EVERY_MS = 60_000;
 
 /**
- * Reads all objects of a kind. Returns undefined until the first response, and after a change until it is read.
+ * Reads all objects of a kind. Returns undefined until the first response, and after each change until the objects have
+ * been read again.
  *
  * @param change a new value causes another read
  */

@@ -3,7 +3,7 @@ import type { Api } from '../api/api';
 import { readServices, type ServiceRoles } from '../api/monitoring';
 import { type OnSettled, usePolling } from '../frame/polling';
 
-/** Time between two reads, ms. */
+/** Time between two reads, in ms. */
 const EVERY_MS = 60_000;
 
 /** Reads the services with their roles. Returns none until the first response. */

@@ -15,7 +15,8 @@ export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
   const from = useRef<HTMLInputElement>(null);
   const to = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
-  // Run this before the form opens. The toggle event comes later, and would overwrite what the user has entered.
+  // Run this before the form opens. The toggle event comes later, and a fill then would overwrite what the user has
+  // entered.
   const fill = () => {
     setProblem(undefined);
     if (details.current!.open) return;
@@ -97,8 +98,8 @@ export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
 }
 
 /**
- * Formats a range without year and seconds, for a phone. Omits the end's day if it is the same as the
- * beginning's.
+ * Formats a range for a phone, without year and seconds. Omits the day of the end if the range ends on the day it
+ * begins.
  */
 function shortRangeText({ fromS, toS }: Span, utc: boolean): string {
   const [from, to] = [fromS, toS].map((timeS) => formatTime(timeS, utc).slice(5, 16)) as [string, string];

@@ -114,7 +114,7 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
   );
 }
 
-/** Gives the focus to the content after a navigation that removed the focused element, such as a link in a list. */
+/** Moves the focus to the content after a navigation that removed the focused element, such as a link in a list. */
 function useKeptFocus({ view, item }: ViewState): void {
   const isFirst = useRef(true);
   useEffect(() => {
@@ -124,11 +124,9 @@ function useKeptFocus({ view, item }: ViewState): void {
   }, [view, item]);
 }
 
-/**
- * Tracks the results of requests: since when the server has not answered, and whether the key is still valid.
- */
+/** Tracks the results of requests: since when the server has been unreachable, and whether the key is still valid. */
 function useServerState(onSignOut: FrameProps['onSignOut']) {
-  // Keep both values in one state, so that a response after a failure counts as exactly one return.
+  // Keep both values in one state, so that the first response after a failure counts as exactly one return.
   const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
     returns: 0,
   });
@@ -152,8 +150,8 @@ function refreshEvery({ range, refreshS: chosenS }: ViewState, isGone: boolean):
 }
 
 /**
- * Returns a message if the range in the opened address is invalid. Returns none once the user has closed the message or
- * changed the range.
+ * Returns a message if the range in the opened address is invalid. Returns undefined once the user has closed the
+ * message or changed the range.
  */
 function useRangeProblem({ range }: ViewState): [string | undefined, () => void] {
   const [problem, setProblem] = useState(() => rangeProblem(location.hash));

@@ -36,7 +36,7 @@ export function typeOf({ meta = {} }: Host): string {
     .join(', ');
 }
 
-/** Agents may post any JSON here. */
+/** Returns the non-empty strings of a list. The values may be anything, because agents may post any JSON here. */
 function textsOf(values: unknown): string[] {
   return Array.isArray(values)
     ? values.filter((value): value is string => typeof value === 'string' && value !== '')

@@ -3,13 +3,11 @@ import { ApiError } from '../api/api';
 
 /** Time between requests to a server that does not answer, in seconds. */
 export const RETRY_S = 5;
-/** Interval at which the page looks for new hosts, services and metrics, ms. */
+/** Interval at which the page looks for new hosts, services and metrics, in ms. */
 const EVERY_MS = 15_000;
-/** The same interval while nothing has been found yet, ms. */
+/** The same interval while nothing has been found yet, in ms. */
 const EMPTY_MS = 3_000;
-/**
- * Maximum share of the time that reads of a list may take. A list whose reads take long is read less often.
- */
+/** Maximum share of the time that may be spent reading a list. A list that takes long to read is read less often. */
 const MAX_SHARE = 1 / 20;
 
 export type OnSettled = (error: ApiError | undefined) => void;

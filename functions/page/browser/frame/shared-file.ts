@@ -1,6 +1,6 @@
 /**
- * Modules that both the page and another view use are put into the file that all views share, because one
- * file compresses better than several.
+ * The bundler puts modules that both the page and another view use into the file that all views share, because one file
+ * compresses better than several.
  */
 import '../api/server-timing';
 import '../graphs/graph-card';

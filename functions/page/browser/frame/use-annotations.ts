@@ -39,7 +39,7 @@ export function hasServices(source: ShownSource | undefined): boolean {
 
 const NONE: readonly Annotation[] = [];
 
-/** Returns the services of a source, each with the source's roles; if the roles are undefined, any role counts. */
+/** Returns the services of a source, each with the source's roles in it. Undefined roles mean any role. */
 function servicesOf(
   source: ShownSource | undefined,
 ): Readonly<Record<string, readonly string[] | undefined>> {

@@ -3,8 +3,8 @@ import { ALERTMANAGER_PATH, type Api } from '../api/api';
 import { type OnSettled, usePolling } from './polling';
 
 /**
- * Returns the number of alerts: rules' alerts that are firing and not silenced, plus open alerts of monitors and checks
- * (at most 100 of them are counted). It is undefined until it is known.
+ * Returns the number of alerts that need attention: rules' alerts that are firing and not silenced, plus open alerts of
+ * monitors and checks (at most 100 of these). Undefined until it is known.
  *
  * @param change a new value causes another read
  */
@@ -13,7 +13,7 @@ export function useFiring(api: Api, change: number, onSettled: OnSettled): numbe
   usePolling(
     [api, change],
     async () => {
-      // Make the two requests one after the other, so that the graphs can use the other connections.
+      // Make the two requests one at a time, so that the graphs can use the other connections.
       const ofRules = await api.json<unknown[]>(`${ALERTMANAGER_PATH}/alerts?silenced=false`);
       const { alerts } = await api.json<{ alerts: unknown[] }>('/api/v0/alerts');
       return ofRules.length + alerts.length;

@@ -22,7 +22,7 @@ interface Found {
   readonly metadata: readonly (readonly [family: string, FamilyMetadata])[];
 }
 
-/** Time between two reads for services and roles, ms. It is long because each host takes a request. */
+/** Time between two reads for services and roles, in ms. It is long because each host takes a request. */
 const HOSTS_EVERY_MS = 60_000;
 
 /** Returns the graphs of a source; undefined until they have been read. */
@@ -96,8 +96,8 @@ async function find(api: Api, source: SourceRef, members: readonly Host[]): Prom
       })),
     ),
     source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
-    // If metadata cannot be read, show counters and histograms as stored: only metadata tells which metrics
-    // are these.
+    // If metadata cannot be read, show counters and histograms as stored: only metadata says which metrics are counters
+    // or histograms.
     source.kind === 'labels' ? api.metadata().catch(() => new Map<string, FamilyMetadata>()) : [],
   ]);
   return { names, hosts, series, metadata: [...metadata] };

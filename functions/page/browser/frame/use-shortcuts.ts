@@ -10,8 +10,8 @@ export function useShortcuts(state: ViewState, change: ChangeView): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const { key } = event;
-      // For an event inside a shadow root, such as the editor's, the event's target is only the root's host. The
-      // composed path begins with the real target.
+      // For an event inside a shadow root, such as the editor's, the event's own target is only the host of the root.
+      // The composed path begins with the real target.
       const [target] = event.composedPath();
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;

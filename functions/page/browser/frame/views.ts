@@ -14,7 +14,7 @@ export interface ViewProps {
   readonly state: ViewState;
   /** The range, computed for the current time. */
   readonly span: Span;
-  /** Number of times that the server has become reachable again. */
+  /** Number of times that the server has become reachable again after a failure. */
   readonly returns: number;
   /** Undefined until the first response. */
   readonly lists: Lists | undefined;

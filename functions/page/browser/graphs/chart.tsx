@@ -30,9 +30,9 @@ export interface ChartProps {
   readonly span: Span;
   readonly utc: boolean;
   readonly annotations: readonly DrawnAnnotation[];
-  /** A number with which the values are compared, shown as a line. */
+  /** A number with which the values are compared; it is drawn as a line. */
   readonly threshold?: number | undefined;
-  /** The threshold of warnings, also shown as a line. */
+  /** The threshold of warnings, also drawn as a line. */
   readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
@@ -86,7 +86,7 @@ export function Chart(props: ChartProps) {
       plot.current = undefined;
       latest.current.onPlot(undefined);
     };
-    // Other properties change only the data, for which the plot need not be created again.
+    // Changes of other properties affect only the data, for which the plot need not be created again.
   }, [graph, lines, hidden, utc, scheme, props.height]);
 
   useEffect(() => {

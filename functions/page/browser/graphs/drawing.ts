@@ -73,7 +73,7 @@ function overText(over: Exclude<OverHosts, 'each'>, hosts: number): string {
   return `${name} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`;
 }
 
-/** Returns the value of a line at a time, or else its last value less than {@link COMMON_STEP_S} earlier. */
+/** Returns the value of a line at a time, or else its last value that is less than {@link COMMON_STEP_S} older. */
 export function valueAt(data: SeriesData, line: number, index: number | undefined): number | undefined {
   const row = data.values[line] ?? [];
   if (index === undefined) return undefined;

@@ -32,7 +32,9 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
 /** Default height of a plot, in pixels. */
 const HEIGHT = 190;
 
-/** Tiers without samples, shown until there is a response. They take as much room as the tiers of the response. */
+/**
+ * Tiers without samples, shown until there is a response. They take up as much room as the tiers in the response will.
+ */
 const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, spans: [] }));
 
 /** A graph of a source: stored samples, or the result of PromQL on a counter or histogram. */
@@ -114,7 +116,7 @@ function StoredGraph(props: GraphCardProps) {
   );
 }
 
-/** Warnings below a graph: omitted lines, samples lost from memory. */
+/** Warnings below a graph: lines that were left out, and samples lost from memory. */
 function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; readonly whole: Graph }) {
   const { reading, earlier } = state;
   return (

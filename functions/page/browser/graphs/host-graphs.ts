@@ -9,7 +9,7 @@ export interface HostMetrics {
   readonly metrics: readonly string[];
 }
 
-/** Makes a graph for each metric that any of the hosts has, with a line for each host that has it. */
+/** Makes a graph for each metric that any of the hosts has, with a line for each host that has the metric. */
 export function hostGraphsOf(
   hosts: readonly HostMetrics[],
   definitions: readonly GraphDefinition[] = [],

@@ -11,8 +11,8 @@ export interface LegendProps {
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
   /**
-   * The legend puts a function here, which shows the values at an index of the data's times. Called with
-   * undefined, it shows no values.
+   * The legend stores a function here that shows the values at an index of the data's times. Called with undefined, the
+   * function shows no values.
    */
   readonly show: { current: (index: number | undefined) => void };
   readonly onHide: (id: string, isHidden: boolean) => void;

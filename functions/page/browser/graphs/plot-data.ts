@@ -19,8 +19,8 @@ export interface PlotData {
 }
 
 /**
- * Number of usual intervals without a sample after which a line is interrupted. An agent that posts late is
- * usually late by less than that.
+ * A line is interrupted where the time between two samples exceeds this many of its usual intervals. An agent that
+ * posts late is usually late by less than that.
  */
 const GAP_INTERVALS = 2.5;
 
@@ -48,7 +48,7 @@ const COMBINE = {
   sum,
 };
 
-/** Combines all series into one. At each time, the series that have a sample at that time are combined. */
+/** Combines all series into one. At each time, only the series that have a sample at that time are combined. */
 export function combinedData({ times, values }: SeriesData, by: keyof typeof COMBINE): SeriesData {
   const row = times.map((_, at) => {
     const present = values.flatMap((each) => each[at] ?? []);
@@ -79,7 +79,7 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
   };
 }
 
-/** Minimum result of {@link reachOf}, in seconds. It applies if samples are closer together. */
+/** Minimum result of {@link reachOf}, in seconds. It applies if samples are closer together than that. */
 const NEAR_S = 60;
 
 /** Returns how many seconds a sample may be away from a time and still represent that time. */
@@ -148,8 +148,8 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * Stacks the chosen series in order, each on top of the previous one; other series are unchanged. Where only
- * some of the chosen series have a sample, the missing ones count as zero; where none has, there is a gap.
+ * Stacks the chosen series in order, each on top of the previous one; other series stay unchanged. Where only some of
+ * the chosen series have a sample, the missing ones count as zero; where none has one, there is a gap.
  */
 export function stackedData({ times, values }: PlotData, isChosen: readonly boolean[]): PlotData {
   const rows = values.map((row) => [...row]);

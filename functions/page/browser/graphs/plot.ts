@@ -24,7 +24,7 @@ const SYNC_KEY = 'time';
 /** Maximum distance at which a sample counts as being at the crosshair, in pixels. */
 const NEAR_PIXELS = 6;
 
-/** A graph's data for uPlot. Values are shares of the axis, so that numbers of any size can be drawn. */
+/** A graph's data for uPlot. Values are given as shares of the axis, so that numbers of any size can be drawn. */
 export interface Plotted {
   readonly data: readonly (readonly (number | null | undefined)[])[];
   /** Maximum distance at which a sample counts as being at the crosshair, in seconds. */
@@ -139,7 +139,7 @@ function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uP
     sync: {
       key: SYNC_KEY,
       setSeries: false,
-      // Graphs share only the crosshair. A selection belongs to one graph until it becomes the range of all graphs.
+      // Graphs share only the crosshair. A selection concerns one graph until it becomes the range of all graphs.
       filters: { pub: (type) => type === 'mousemove' || type === 'mouseleave', sub: () => true },
     },
     bind: {

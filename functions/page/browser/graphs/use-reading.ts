@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api';
 import type { Span, TimeRange } from '../view/time-range';
 
-/** Time after which a graph is read again after a failure, even if its range does not change. */
+/** Time in ms after which a graph that could not be read is read again, even if its range does not change. */
 const RETRY_MS = 5_000;
 
 export interface ReadingState<T> {
   readonly reading?: T;
-  /** The same data, `compareS` earlier. */
+  /** The same data from `compareS` seconds earlier. */
   readonly earlier?: T;
   readonly error?: string;
 }

@@ -17,7 +17,7 @@ export interface Measure {
 /** How a graph shows a counter or histogram. `stored` shows the stored values unchanged. */
 export type Way = 'rate' | 'increase' | 'quantiles' | 'average' | 'stored';
 
-/** The available ways for each kind, the default first. */
+/** The available ways of each kind, the default first. */
 export const WAYS: Readonly<Record<Measure['kind'], readonly (readonly [Way, string])[]>> = {
   counter: [
     ['rate', 'rate per second'],
@@ -50,7 +50,7 @@ export interface DrawnQuery {
 const MIN_WINDOW_S = 300;
 const QUANTILES = [0.5, 0.9, 0.99];
 
-/** Returns the queries that show a counter or histogram for a step length. */
+/** Returns the queries that show a counter or histogram in a given way, at a given step length. */
 export function queriesOf({ kind, name, matchers }: Measure, way: Way, stepS: number): DrawnQuery[] {
   const window = `[${durationText(Math.max(MIN_WINDOW_S, stepS))}]`;
   const over = (call: string, metric: string) => `${call}(${metric}${matchers}${window})`;

@@ -71,8 +71,8 @@ export function HostCard(props: HostCardProps) {
           question="Retire the host for ever? Its posts are rejected within an hour, and its alerts close."
           onConfirm={async () => {
             await api.retire(host.id);
-            // If the card has the focus, move the focus: the card is about to leave the list, and the focus would be
-            // lost with it.
+            // If the focus is in the card, move it: the card is about to leave the list, and the focus would be lost
+            // with it.
             if (card.current?.contains(document.activeElement))
               document.getElementById('main')?.focus({ preventScroll: true });
             onChanged();

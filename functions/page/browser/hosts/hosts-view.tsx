@@ -1,6 +1,6 @@
 import { SearchField } from '../view/search-field';
-// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order of
-// imports.
+// Keep these imports first. Other modules use the language while they load, and the bundler loads modules in the order
+// of imports.
 import '../language';
 import '../frame/shared-file';
 import '../forms/form-style';

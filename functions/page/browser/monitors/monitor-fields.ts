@@ -17,7 +17,9 @@ export const TYPE_TEXTS: Readonly<Record<MonitorType, string>> = {
 /** The types of monitors that can be created in the page. */
 export const NEW_TYPES = ['host', 'connectivity', 'service', 'external', 'expression', 'query'] as const;
 
-/** Returns what the address has in place of an id while an object is being created. Ids contain no colon. */
+/**
+ * Returns the text that takes the place of an id in the address while an object is being created. Ids contain no colon.
+ */
 export function newItem(kind: (typeof NEW_TYPES)[number] | 'alertGroup'): string {
   return `new:${kind}`;
 }

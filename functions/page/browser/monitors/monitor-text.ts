@@ -6,7 +6,10 @@ export function monitorName({ name, type }: Pick<Monitor, 'name' | 'type'>): str
   return name ?? type;
 }
 
-/** Returns the name of a monitor as its alert shows it: with the values of the series' labels for a query monitor. */
+/**
+ * Returns a monitor's name as its alert shows it. For a query monitor, the name includes the values of the series'
+ * labels.
+ */
 export function alertName(monitor: Monitor, { series }: Pick<AlertRecord, 'series'>): string {
   const name = monitorName(monitor);
   return monitor.type === 'query' ? withLabelValues(name, series?.labels ?? {}) : name;

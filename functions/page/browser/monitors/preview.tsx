@@ -29,7 +29,7 @@ export interface PreviewProps {
 
 interface Previewed {
   readonly preview: MonitorPreview;
-  /** The monitor that the preview is about. The user may have edited it since. */
+  /** The monitor that the preview shows. The user may have edited it since. */
   readonly monitor: Draft;
 }
 
@@ -185,7 +185,7 @@ function subjectName({ hostId, series }: PreviewSubject, hosts: readonly Host[],
   return host === undefined ? (hostId ?? fallback) : hostName(host);
 }
 
-/** Draws the judged values, or the number of open alerts of a monitor without values. */
+/** Draws the judged values; for a monitor without values, the number of open alerts. */
 function drawnPreview(preview: MonitorPreview, nameOf: (subject: PreviewSubject) => string) {
   const { from, step, ticks, lines, alerts } = preview;
   const times = Array.from({ length: ticks }, (_, i) => from + i * step);

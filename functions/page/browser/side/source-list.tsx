@@ -12,13 +12,13 @@ export interface SourceListProps {
 
 /** Height of a row, in pixels. `side.css` has the same value. */
 const ROW_HEIGHT = 30;
-/** Rows rendered above and below the visible ones, so that the keyboard can reach them. */
+/** Number of rows rendered above and below the visible ones, so that the keyboard can reach them. */
 const MARGIN_ROWS = 10;
 
 type Row = SourceEntry | { readonly title: string };
 
 /**
- * The list of sources as links. It renders only visible rows, so that a list of thousands costs no more than
+ * The list of sources as links. It renders only visible rows, so that a list of thousands of sources costs no more than
  * a short one.
  */
 export function SourceList({ sections, current, hrefOf, onFollow }: SourceListProps) {

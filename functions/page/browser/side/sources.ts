@@ -10,7 +10,7 @@ export interface SourceEntry {
   readonly note: string;
   /** Additional text to search in. */
   readonly text: string;
-  /** Whether the entry belongs to the one above, as a role belongs to its service. */
+  /** Whether the entry belongs to the one above it, as a role belongs to its service. */
   readonly isInner: boolean;
 }
 
@@ -80,7 +80,7 @@ export function foundIn(sections: readonly SourceSection[], words: readonly stri
     .filter(({ entries }) => entries.length > 0);
 }
 
-/** Returns the first entry whose label begins with the search, or otherwise the first entry. */
+/** Returns the first entry whose label begins with the search text, or else the first entry. */
 export function firstHit(sections: readonly SourceSection[], search: string): SourceEntry | undefined {
   const entries = sections.flatMap((section) => section.entries);
   const start = search.trim().toLowerCase();

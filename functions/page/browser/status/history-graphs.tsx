@@ -53,7 +53,7 @@ interface FigureProps {
 }
 
 function Figure({ title, unit, data, span, utc }: FigureProps) {
-  // Memoized, because a new object would redraw the graph at each update.
+  // Memoized, because a new object would redraw the graph on each update.
   const graph = useMemo(() => {
     const line = { id: title, label: title, isStacked: true, source: NO_SOURCE, metric: title };
     return { name: title, title, unit, lines: [line], path: [title] };

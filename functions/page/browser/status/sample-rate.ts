@@ -1,11 +1,14 @@
-/** The number of samples (or of reads) from the beginning of the month until a time. */
+/** The number of samples (or of reads) from the beginning of the month until a point in time. */
 export interface Count {
   /** Unix time in ms. */
   readonly atMs: number;
   readonly count: number;
 }
 
-/** Minimum span of a rate, ms. Functions add their counts every 30 s, so a rate over a shorter span would fluctuate. */
+/**
+ * Minimum span of a rate, in ms. Functions add their counts every 30 s, so the rate over a shorter span would
+ * fluctuate.
+ */
 const MIN_SPAN_MS = 30_000;
 const MAX_SPAN_MS = 180_000;
 

@@ -3,11 +3,11 @@ import type { Status } from '../api/status';
 import { counted, formatCount, formatDuration, formatValue } from '../view/format';
 
 /**
- * Lag at which the stream counts as late, ms. A stream without posts has only a heartbeat each minute, so its lag may
- * seem to be a minute.
+ * Lag at which the stream counts as late, in ms. A stream without posts gets only a heartbeat each minute, so its lag
+ * may appear to be a minute.
  */
 const STREAM_LATE_MS = 120_000;
-/** Lag at which a stage counts as late, ms. Flushers run every minute, the archiver every hour. */
+/** Lag at which a stage counts as late, in ms. Flushers run every minute, the archiver every hour. */
 const FLUSH_LATE_MS = 180_000;
 const ARCHIVE_LATE_MS = 2 * 3_600_000;
 

@@ -43,7 +43,7 @@ export function StatusView({ api, utc, onSettled }: StatusViewProps) {
   );
 }
 
-/** The history for each key, kept while other views are shown. */
+/** The history kept for each key while other views are shown. */
 const histories = new WeakMap<Api, History>();
 
 /** Reads the status every few seconds while the page is visible. Also returns why the last read failed. */

@@ -4,7 +4,7 @@ import type { GraphUnit } from '../../../../shared/registry/graph-units';
 interface Scale {
   readonly base: number;
   readonly prefixes: readonly string[];
-  /** Index in `prefixes` of the empty prefix, with which values are shown undivided. */
+  /** Index in `prefixes` of the empty prefix, which leaves values undivided. */
   readonly one: number;
   readonly symbol: string;
 }
@@ -50,13 +50,13 @@ export function symbolOf(unit: GraphUnit): string {
 /** If values differ by at least this share, three or four digits suffice to distinguish them. */
 const DISTINCT = 1e-3;
 /**
- * Number of digits to which sums of float64 numbers are exact. Values that differ only in later digits are
- * shown as equal.
+ * Number of digits to which sums of float64 numbers are exact. Values that differ only in later digits are shown as
+ * equal.
  */
 const SURE_DIGITS = 15;
 /**
- * Maximum number of digits of a decimal value that is shortened. With more digits, it is written in full, which is
- * easier to compare than a long fraction.
+ * A value in a decimal unit gets a prefix only if it needs at most this many digits. Otherwise it is written in full,
+ * which is easier to compare than a long fraction.
  */
 const MOST_DIGITS = 6;
 

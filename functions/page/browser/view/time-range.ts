@@ -17,7 +17,7 @@ const DAY = 86_400;
 export const MIN_SPAN_S = MINUTE;
 export const MAX_SPAN_S = 460 * DAY;
 
-/** The ranges with a button. `label` is its text. */
+/** The ranges that have a button. `label` is the button's text. */
 export const RANGES: readonly { readonly label: string; readonly name: string; readonly lastS: number }[] = [
   { label: '30m', name: '30 minutes', lastS: 30 * MINUTE },
   { label: '1h', name: '1 hour', lastS: HOUR },
@@ -57,12 +57,12 @@ export function spanOf(range: TimeRange, nowS: number): Span {
   return 'lastS' in range ? { fromS: nowS - range.lastS, toS: nowS } : range;
 }
 
-/** Maximum number of steps for which a graph reads a series' stored samples: about one for every two pixels. */
+/** Maximum number of steps that a graph reads of a series' stored samples: about one for every two pixels. */
 const MAX_READ_STEPS = 800;
 
 const STEPS_S = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY];
 
-/** Maximum length of a range for which reads request samples as stored. */
+/** Maximum length of a range whose samples are read as stored, in seconds. */
 const MAX_STORED_S = 2 * HOUR;
 
 /** Returns the step for a span, in seconds; undefined if samples are read as stored. */
@@ -73,7 +73,7 @@ export function stepFor({ fromS, toS }: Span): number | undefined {
 }
 
 /**
- * Returns how often to read a range that ends at the present, in seconds between two reads. In that time, its graph
+ * Returns the time between two reads of a range that ends at the present, in seconds. In that time, the range's graph
  * moves by a pixel or two.
  */
 export function refreshS(lastS: number): number {
@@ -100,7 +100,8 @@ export function shifted(range: TimeRange, by: number, nowS: number): TimeRange {
 }
 
 /**
- * Multiplies the length of a range. Its middle stays the same; or its end, if the range follows the present.
+ * Multiplies the length of a range. The middle of the range stays the same; if the range follows the present, its end
+ * does.
  */
 export function scaled(range: TimeRange, factor: number, nowS: number): TimeRange {
   const clamp = (spanS: number) => Math.min(MAX_SPAN_S, Math.max(MIN_SPAN_S, Math.round(spanS)));

@@ -26,10 +26,7 @@ export const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number];
 
-/**
- * Everything that determines what the page shows. It is all in the address, so that a link shows the same
- * page.
- */
+/** Everything that determines what the page shows. All of it is in the address, so that a link shows the same page. */
 export interface ViewState {
   readonly view: View;
   /** The shown source; undefined for the first source in the lists. */
@@ -43,19 +40,19 @@ export interface ViewState {
   readonly range: TimeRange;
   /** Seconds between reads; 0 for never, undefined for the default of the range. */
   readonly refreshS: number | undefined;
-  /** Graphs are compared with samples that are earlier by this time, in seconds. Undefined for no comparison. */
+  /** Graphs are compared with samples from this many seconds earlier; undefined for no comparison. */
   readonly compareS: number | undefined;
   readonly over: OverHosts;
   readonly utc: boolean;
   /** Whether each graph shows its tiers. */
   readonly tiers: boolean;
-  /** How counters and histograms are shown, by graph name; all other graphs are shown in the default way. */
+  /** The ways in which counters and histograms are shown, by graph name. Other graphs use the default way. */
   readonly ways: Readonly<Record<string, string>>;
   /** PromQL expressions of the explore view. */
   readonly queries: readonly string[];
   /** Whether the explore view shows values at the end of the range, instead of graphs. */
   readonly asTable: boolean;
-  /** Ids of the alerts whose details are shown; undefined if only the first alert's are. */
+  /** Ids of the alerts whose details are shown; undefined if only the first alert's details are. */
   readonly alerts: readonly string[] | undefined;
   /** Id of the shown dashboard; undefined if the list of dashboards is shown. */
   readonly dashboard: string | undefined;
@@ -66,7 +63,7 @@ export interface ViewState {
   /** Filters of lists by name, such as `status` of hosts. */
   readonly filters: Readonly<Record<string, string>>;
   /**
-   * Chosen values of the dashboard's variables, by name. Other variables have the values that the dashboard chooses.
+   * Chosen values of the dashboard's variables, by name. Variables that are absent have the dashboard's own defaults.
    */
   readonly variables: Readonly<Record<string, readonly string[]>>;
 }
@@ -139,7 +136,7 @@ export function encodeState(state: ViewState): string {
   return fields.join('&');
 }
 
-/** Decodes the state. Missing and invalid values are those of `INITIAL_STATE`. */
+/** Decodes the state. Missing or invalid values are replaced by those of `INITIAL_STATE`. */
 export function decodeState(hash: string): ViewState {
   const fields = fieldsOf(hash);
   const kind = SOURCE_KINDS.find((each) => fields.get(each));
@@ -172,8 +169,8 @@ export function decodeState(hash: string): ViewState {
 }
 
 /**
- * Returns a message if an address requests an invalid range, that names the range and the reason; undefined if it is
- * valid or absent.
+ * Returns a message if an address requests an invalid range. The message names the range and the reason. Returns
+ * undefined if the range is valid or absent.
  */
 export function rangeProblem(hash: string): string | undefined {
   const fields = fieldsOf(hash);
