@@ -20,7 +20,7 @@ export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 export interface Attempt {
   readonly value: number;
   readonly sent: number;
-  /** Infinity while the request may still arrive. */
+  /** Position of the response; Infinity if there was none, since the request may still take effect. */
   readonly ended: number;
   readonly outcome: Outcome;
 }

@@ -46,7 +46,7 @@ export interface MonitorMemory {
    * More metrics that show a connectivity monitor which hosts are alive, for hosts that post no {@link USUAL_METRICS}.
    */
   readonly witnesses?: readonly string[];
-  /** Time of the newest sample of a service's metric, as Unix time in ms. */
+  /** Unix time of the newest sample of a service's metric, in ms. */
   readonly newestMs?: number;
   /** The last response times of an external URL, in ms, oldest first. */
   readonly responseMs?: readonly number[];

@@ -6,7 +6,10 @@ import type { Track } from './tracks';
 
 /** State of a monitor after its last evaluation. The evaluator keeps it as the state of a task. */
 export interface MonitorState {
-  /** Unix time of the last evaluation, in ms. A manual close adds one ms. */
+  /**
+   * Unix time of the last evaluation, in ms. Closing an alert by hand adds one ms, so that an evaluation in progress does
+   * not overwrite the close.
+   */
   readonly tickMs: number;
   /**
    * The monitor as it was then. When the monitor is removed, the evaluator needs this copy to notify channels

@@ -201,7 +201,7 @@ function transitionOf(
   };
 }
 
-/** Returns the transition of an alert that closes. */
+/** Returns the transition that closes an alert. */
 export function closing(
   key: string,
   alert: OpenAlert,

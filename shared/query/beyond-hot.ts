@@ -24,7 +24,7 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
   /** First and last times of the blocks read from memory, in ms, both inclusive. */
   readonly hotTimes: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /**
-   * Returns whether the reader has cached a day's warm items. The cached items are valid unless the day has changed.
+   * Returns whether the reader has cached a day's warm items. They stay valid until data of the day changes.
    */
   readonly isSeen: (day: DayPlan) => boolean;
 }

@@ -175,8 +175,8 @@ export class TenantIndexes {
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
-    // Skip an entry whose shape could not be read because its layout is still being written. The next read of the
-    // period finds the entry.
+    // Skip an entry whose shape cannot be read yet, because the layout that has the shape is still being written. The
+    // next read of the period picks the entry up.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));

@@ -177,8 +177,8 @@ export class LossWatch {
   }
 
   /**
-   * Returns the state of a registered partition as soon as it has a mark. If no mark appears within a second, returns
-   * the state without a mark.
+   * Waits up to a second until memory has the mark of a registered partition. Returns the partition's state, with or
+   * without the mark.
    */
   private async awaitMark(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;

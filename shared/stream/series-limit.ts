@@ -48,7 +48,7 @@ export type OnDropped = (row: RowSeries) => void;
  * are all cached proceed.
  */
 export class SeriesLimit {
-  /** Label keys of a source's series, by source and tenant. */
+  /** Keys of a source's existing series, one for each set of labels, by source and tenant. */
   private readonly cache = new Cache<ReadonlySet<string>>(
     CACHES.existingSeries,
     (series) => SERIES_BYTES * (series.size + 1),

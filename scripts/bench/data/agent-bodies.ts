@@ -14,7 +14,7 @@ export type Shape = keyof typeof SHAPES;
 
 /** Number of measurements that a host has in the shape `telegraf`. */
 const MEASUREMENTS = 12;
-/** Number of lines of line protocol in a request. With `telegraf`, 240 lines hold 20 hosts. */
+/** Number of lines of line protocol in a request. With `telegraf`, 240 lines cover 20 hosts. */
 const LINES_A_REQUEST = { dense: 20, telegraf: 240, lone: 1_000 } as const;
 /** Number of minutes after which the values repeat. */
 const MINUTES = 120;

@@ -59,7 +59,7 @@ interface Row extends Case {
   readonly readsPerSecond: number;
   /** Number of reads and appends that failed, and of reads that reported that data may be missing. */
   readonly refused: number;
-  /** Number of appended frames that are missing at the end. */
+  /** Number of appended frames that cannot be read back when the run ends. */
   readonly lost: number;
 }
 

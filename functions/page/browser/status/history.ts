@@ -52,7 +52,7 @@ export function figureOverTime(
   return { times: known.map(({ timeS }) => timeS), values: [known.map((each) => each[figure])] };
 }
 
-/** Returns a tenant's daily figures, at the beginning of each day. */
+/** Returns one of a tenant's daily figures as a series. Each value has the time at which its day (UTC) starts. */
 export function daysOverTime(days: Status['usage']['days'], figure: 'samples' | 'reads'): SeriesData {
   return {
     times: days.map(({ day }) => Date.parse(`${day}T00:00:00Z`) / 1000),
