@@ -357,6 +357,19 @@ export function distinctHashes(lists: readonly Float64Array[]): Float64Array {
   return all.slice(0, count);
 }
 
+/** Merges two lists of hashes, each ascending and distinct, into one. */
+export function mergeHashes(a: Float64Array, b: Float64Array): Float64Array {
+  const merged = new Float64Array(a.length + b.length);
+  let count = 0;
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const next = j === b.length || a[i]! <= b[j]! ? a[i]! : b[j]!;
+    if (a[i] === next) i++;
+    if (b[j] === next) j++;
+    merged[count++] = next;
+  }
+  return merged.slice(0, count);
+}
+
 /** Hashes a label in the bytes of a layout: first its name, which gives a seed, then its value. */
 class PairHash {
   seed = 0;

@@ -3,7 +3,7 @@ import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import { hashesOfChecked } from '../model/checked-layouts';
 import type { Id } from '../model/id';
-import { distinctHashes, seriesHashes } from '../model/layout-bytes';
+import { distinctHashes, mergeHashes, seriesHashes } from '../model/layout-bytes';
 import type { PackedLayout } from '../model/packed-layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -63,7 +63,7 @@ export class SeriesCounter {
     const known =
       this.cache.get(sourceId, tenantId) ??
       (isNew ? NO_HASHES : await this.olderThan(tenantId, sourceId, fresh));
-    const all = distinctHashes([known, ...fresh.map(hashesOfChecked)]);
+    const all = mergeHashes(known, distinctHashes(fresh.map(hashesOfChecked)));
     this.cache.set(sourceId, all, tenantId);
     return all.length - known.length;
   }

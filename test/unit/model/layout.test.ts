@@ -17,6 +17,7 @@ import {
   encodeLayoutOf,
   encodeNames,
   labelsInLayout,
+  mergeHashes,
   seriesHashes,
 } from '../../../shared/model/layout-bytes';
 import { packLayout } from '../../../shared/model/packed-layout';
@@ -175,6 +176,16 @@ test('the distinct hashes of lists are each hash once, sorted', () => {
     fc.property(fc.array(list), (lists) => {
       const expected = [...new Set(lists.flat())].sort((a, b) => a - b);
       expect([...distinctHashes(lists.map((each) => Float64Array.from(each)))]).toEqual(expected);
+    }),
+  );
+});
+
+test('two lists of distinct hashes merge into the distinct hashes of both', () => {
+  const list = fc.array(fc.oneof(fc.nat(5), fc.maxSafeNat())).map((each) => Float64Array.from(each));
+  fc.assert(
+    fc.property(list, list, (a, b) => {
+      const merged = mergeHashes(distinctHashes([a]), distinctHashes([b]));
+      expect(merged).toEqual(distinctHashes([a, b]));
     }),
   );
 });
