@@ -3,6 +3,21 @@ import { encodeRecord } from '../../../shared/stream/record';
 
 const RECORD = { sequenceNumber: '7', arrivalMs: 0, shardId: 'shard-0', data: Buffer.from('no record') };
 
+/** A record of each of two partitions. */
+const OF_TWO_PARTITIONS = [0, 1].map((partition) => ({
+  ...RECORD,
+  sequenceNumber: String(partition),
+  data: encodeRecord({ tenant: 't', partition, groups: [] }),
+}));
+
+/** Returns dependencies whose catalogue fails, once with each of the errors. */
+function failingWith(...errors: Error[]): IngestDependencies {
+  return {
+    deletedTenants: { names: async () => new Set() },
+    catalogue: { putAll: () => Promise.reject(errors.shift()!), indexWriter: { put: async () => {} } },
+  } as unknown as IngestDependencies;
+}
+
 test.each([
   { name: 'a store that is down', error: new Error('Connection is closed.'), isDown: true },
   { name: 'memory that is full', error: new Error('OOM command not allowed'), isDown: true },
@@ -27,20 +42,8 @@ test.each([
 });
 
 test('a batch in which one partition meets a store that is down and another one a bug names the bug', async () => {
-  const failures = [new Error('Command timed out'), new TypeError('x is undefined')];
-  const dependencies = {
-    deletedTenants: { names: async () => new Set() },
-    catalogue: {
-      putAll: () => Promise.reject(failures.shift()!),
-      indexWriter: { put: async () => {} },
-    },
-  } as unknown as IngestDependencies;
-  const records = [0, 1].map((partition) => ({
-    ...RECORD,
-    sequenceNumber: String(partition),
-    data: encodeRecord({ tenant: 't', partition, groups: [] }),
-  }));
-  expect(await ingestBatch(dependencies, records)).toMatchObject({
+  const dependencies = failingWith(new Error('Command timed out'), new TypeError('x is undefined'));
+  expect(await ingestBatch(dependencies, OF_TWO_PARTITIONS)).toMatchObject({
     isDown: false,
     reason: 'x is undefined',
   });
@@ -50,21 +53,11 @@ test.each([
   { name: 'used up by a store that is down', partitionsWithTime: 1, isDown: true },
   { name: 'too short from the start', partitionsWithTime: 0, isDown: false },
 ])('records whose time was $name are reported as such', async ({ partitionsWithTime, isDown }) => {
-  const dependencies = {
-    deletedTenants: { names: async () => new Set() },
-    catalogue: {
-      putAll: () => Promise.reject(new Error('Command timed out')),
-      indexWriter: { put: async () => {} },
-    },
-  } as unknown as IngestDependencies;
-  const records = [0, 1].map((partition) => ({
-    ...RECORD,
-    sequenceNumber: String(partition),
-    data: encodeRecord({ tenant: 't', partition, groups: [] }),
-  }));
+  const timedOut = new Error('Command timed out');
+  const dependencies = failingWith(timedOut, timedOut);
   let partitions = 0;
   const hasTime = () => partitions++ < partitionsWithTime;
-  expect(await ingestBatch(dependencies, records, hasTime)).toMatchObject({
+  expect(await ingestBatch(dependencies, OF_TWO_PARTITIONS, hasTime)).toMatchObject({
     failed: expect.arrayContaining(['0', '1']),
     isDown,
   });
