@@ -100,12 +100,10 @@ export function statusLine({ loss, replay: now, shards, lostObjects }: RecoveryS
   const at = arrived.length === 0 ? '' : `, the slowest at ${timeText(Math.min(...arrived))}`;
   const span = `${timeText(now.fromMs)} to ${timeText(now.toMs ?? Number.POSITIVE_INFINITY)}`;
   const why = now.loss ? ` after a loss (${loss?.reason})` : '';
-  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}${lostText(lostObjects)}`;
+  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}${lostObjects ? lostText(lostObjects) : ''}`;
 }
 
-function lostText(
-  { count, first }: Required<RecoveryStatus>['lostObjects'] = { count: 0, first: [] },
-): string {
+function lostText({ count, first }: Required<RecoveryStatus>['lostObjects']): string {
   if (count === 0) return '';
   const more = count > first.length ? ` and ${count - first.length} more` : '';
   return [
