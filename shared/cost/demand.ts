@@ -58,7 +58,7 @@ export interface Demand {
   readonly windows: number;
   readonly windowText: string;
   readonly bytesPerWindow: number;
-  /** Maximum number of bytes in memory. */
+  /** Maximum number of bytes that the samples of the load take in memory at one time. */
   readonly hotBytes: number;
   readonly hotBytesPerSample: number;
   readonly residencyMs: number;

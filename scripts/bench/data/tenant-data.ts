@@ -199,7 +199,7 @@ export class TenantData {
     await this.tiers.warm.put(ref, dayOf(windowStart), item, undefined);
   }
 
-  /** Archives a day of some places as the archiver does: one object for each partition. */
+  /** Archives a day of the groups at these places as the archiver does: one object for each partition. */
   async archive(day: Day, places: readonly Place[], blockOf: (place: Place) => Block): Promise<void> {
     const { cold, directory, manifest } = this.tiers;
     const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));

@@ -17,7 +17,8 @@ const MIN_SPAN_SHARE = 1e-12;
 /** Smaller values count as zero, since float64 represents them with fewer digits. */
 const MIN_SIZE = 1e-306;
 /**
- * A prefix is used if labels with it need no more decimals than MAX_DECIMALS, and no numbers larger than MAX_PREFIXED.
+ * An axis gets a prefix of its unit, such as `k`, if its labels then need at most MAX_DECIMALS decimals, and none of
+ * their numbers is larger than MAX_PREFIXED.
  */
 const MAX_DECIMALS = 3;
 const MAX_PREFIXED = 10_000;
