@@ -19,7 +19,12 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + ROUNDS * 60}${partial ? '&partial=true' : ''}`;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shortWindows });
+    // Recovery runs only when a test runs it: a run by the schedule would replay what a test wants to find missing.
+    stack = await startLocalStack({
+      hasFreedoms: true,
+      settings: SHARED_SETTINGS.shortWindows,
+      unscheduled: ['recovery'],
+    });
     client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
   });
@@ -60,7 +65,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     const total = [...acknowledged.values()].reduce((sum, rounds) => sum + rounds.size, 0);
     expect(total).toBe(HOSTS * ROUNDS);
 
-    // Appends notice the loss. Run recovery now, before its next tick.
+    // Appends notice the loss.
     const functions = new Functions(stack.url);
     const recovered = await until(
       'the end of the replay',
@@ -104,9 +109,10 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
       'GET',
       path(host, 'custom.kill.later', true),
     );
-    expect(partial.metrics).toEqual([]);
+    // The stream may deliver the record again, into the new memory.
+    expect([[], [{ time, value: 1 }]]).toContainEqual(partial.metrics);
     expect(partial.missing.arrivedSince).toBeLessThan(Date.now() / 1000);
-    // The next append notices the loss; an operator need not wait for the schedule.
+    // The next append notices the loss.
     await client.post([{ hostId: host, name: 'custom.kill.later', time: time + 60, value: 2 }]);
     await until(
       'the loss',

@@ -49,7 +49,7 @@ describe('monitors and checks', () => {
     stack = await startLocalStack({
       hasFreedoms: true,
       settings: SHARED_SETTINGS.notifying,
-      isEvaluatorScheduled: false,
+      unscheduled: ['evaluator'],
     });
     checker = new OpenApiChecker(
       (await (await patientFetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,

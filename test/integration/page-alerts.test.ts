@@ -42,7 +42,7 @@ describe('the alerts view', () => {
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
-    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, isEvaluatorScheduled: false });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, unscheduled: ['evaluator'] });
     client = new Client(stack.url, stack.apiKey);
   });
 

@@ -24,7 +24,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
-    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, isEvaluatorScheduled: false });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, unscheduled: ['evaluator'] });
     client = new Client(stack.url, stack.apiKey);
     const created = await ops<{ key: string }>(
       stack.url,

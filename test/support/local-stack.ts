@@ -80,10 +80,11 @@ export async function startLocalStack(options: {
    */
   readonly hasFreedoms?: boolean;
   /**
-   * Whether the schedule runs the evaluator each minute. A test that evaluates future ticks turns the schedule off: a
-   * run at the present time would take the future ticks for those of a wrong clock. @default true
+   * Kinds of functions that the schedule does not run; the test runs them itself. For example, a test that evaluates
+   * future ticks turns off the evaluator's schedule: a run at the present time would take the future ticks for those of
+   * a wrong clock. @default none
    */
-  readonly isEvaluatorScheduled?: boolean;
+  readonly unscheduled?: readonly ('evaluator' | 'recovery')[];
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
@@ -95,7 +96,7 @@ export async function startLocalStack(options: {
   const env = {
     ...process.env,
     FREEDOMS_SEED: seed?.toString(),
-    ...(options.isEvaluatorScheduled === false && { UNSCHEDULED: 'evaluator' }),
+    ...(options.unscheduled && { UNSCHEDULED: options.unscheduled.join(',') }),
   };
   const child = spawnScript(
     'start',
