@@ -36,10 +36,14 @@ import random
 import re
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
 import uuid
+
+# Bind the port before the imports below, which take a second: until then, another process may take it.
+listener = socket.create_server((os.environ["BIND_HOST"], int(os.environ["GATEWAY_PORT"])))
 
 import key_conditions
 import uvicorn
@@ -267,12 +271,11 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
-    uvicorn.run(
+    config = uvicorn.Config(
         ministack.app,
-        host=os.environ["BIND_HOST"],
-        port=int(os.environ["GATEWAY_PORT"]),
         timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
         log_level="warning",
         access_log=False,
     )
+    uvicorn.Server(config).run(sockets=[listener])

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startOtherServers } from './other-servers';
 import { Problem } from './problem';
-import { type Adopt, ended, untilReady } from './server-process';
+import { type Adopt, ended, freePort, untilReady } from './server-process';
 
 const root = join(__dirname, '..', '..');
 const venv = join(root, '.local', 'venv');
@@ -44,7 +44,6 @@ export function hotServerBinary(): string {
  */
 export async function startHotServer(
   dataDir: string,
-  port: number,
   adopt: Adopt,
   onLost: () => void,
   socket?: string,
@@ -53,6 +52,8 @@ export async function startHotServer(
   const dump = join(dir, 'dump.rdb');
   mkdirSync(dir, { recursive: true });
   const binary = hotServerBinary();
+  // Choose the port last: until the server listens, another process may take it.
+  const port = await freePort();
   let isStopping = false;
   let child: ChildProcess;
 
@@ -109,7 +110,6 @@ export interface AwsOptions {
  */
 export async function startAws(
   dataDir: string,
-  port: number,
   adopt: Adopt,
   onLost: () => void,
   { shardSeed = process.env.SHARD_SEED, rightsFile, freedomsSeed }: AwsOptions = {},
@@ -120,6 +120,7 @@ export async function startAws(
   mkdirSync(objects, { recursive: true });
   const log = openSync(join(dataDir, 'aws.log'), 'a');
   const others = await startOtherServers(dataDir, adopt);
+  const port = await freePort();
   const child = spawn(join(venv, 'bin', 'python'), [join(__dirname, 'aws.py')], {
     env: {
       PATH: process.env.PATH,

@@ -28,7 +28,6 @@ import { makeSecret, refusal } from './operator-secret';
 import { Problem } from './problem';
 import { localAws, provision } from './provision';
 import { writeRights } from './rights';
-import { freePort } from './server-process';
 import { type Server, startAws, startHotServer } from './servers';
 import { synthesize } from './synth';
 import { type FunctionResource, readAssembly } from './template';
@@ -158,18 +157,12 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       return server;
     };
     const [hot, aws] = await Promise.all([
-      freePort()
-        .then((free) => startHotServer(dataDir, free, adopt, onHotLost))
-        .then(kept),
-      freePort()
-        .then((free) =>
-          startAws(dataDir, free, adopt, onAwsLost, {
-            shardSeed: options.shardSeed?.toString(),
-            rightsFile,
-            freedomsSeed: options.freedomsSeed,
-          }),
-        )
-        .then(kept),
+      startHotServer(dataDir, adopt, onHotLost).then(kept),
+      startAws(dataDir, adopt, onAwsLost, {
+        shardSeed: options.shardSeed?.toString(),
+        rightsFile,
+        freedomsSeed: options.freedomsSeed,
+      }).then(kept),
     ]);
     const address = localAws(aws.port);
     await provision(address, stack);

@@ -7,7 +7,6 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
 import { Problem } from '../local/problem';
-import { freePort } from '../local/server-process';
 import { startHotServer } from '../local/servers';
 import { synthesize } from '../local/synth';
 import { physicalName, readAssembly, type ScheduleResource } from '../local/template';
@@ -121,7 +120,7 @@ export async function startWorld(
     for (const child of children) child.kill();
   };
   process.once('exit', killChildren);
-  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
+  const hot = await startHotServer(dataDir, adopt, () => report('Valkey died'), socket);
 
   const scheduler = new Scheduler(seed, startMs, onTrace);
   const { random } = scheduler;

@@ -9,7 +9,6 @@ import { KinesisClient, ListStreamsCommand } from '@aws-sdk/client-kinesis';
 import { LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, PutBucketTaggingCommand, S3Client, type Tag } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import { bundlesIn } from '../../scripts/local/synth';
 import type { SmokeResult } from '../../scripts/ops/smoke';
@@ -48,7 +47,6 @@ beforeAll(async () => {
   aws = await startMinistack(dir);
   hot = await startHotServer(
     dir,
-    await freePort(),
     () => {},
     () => {},
   );

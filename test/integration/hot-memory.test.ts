@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { reducePartition } from '../../shared/ingest/reduce';
@@ -26,7 +25,6 @@ describe('the memory of the hot tier', () => {
     dir = temporaryDir();
     server = await startHotServer(
       dir,
-      await freePort(),
       () => {},
       () => {},
     );

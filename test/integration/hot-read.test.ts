@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import {
   type Block,
@@ -95,7 +94,6 @@ describe('a read of memory', () => {
     dir = temporaryDir();
     server = await startHotServer(
       dir,
-      await freePort(),
       () => {},
       () => {},
     );

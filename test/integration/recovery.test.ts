@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
 import { localAws } from '../../scripts/local/provision';
-import { freePort } from '../../scripts/local/server-process';
 import { startHotServer } from '../../scripts/local/servers';
 import type { HotTier } from '../../shared/hot/hot-tier';
 import type { PrimaryState } from '../../shared/hot/topology';
@@ -323,7 +322,6 @@ describe('recovery', () => {
     const dir = temporaryDir();
     const server = await startHotServer(
       dir,
-      await freePort(),
       () => {},
       () => {},
     );

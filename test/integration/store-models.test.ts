@@ -35,7 +35,6 @@ import {
 } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { localAws } from '../../scripts/local/provision';
-import { freePort } from '../../scripts/local/server-process';
 import { startAws } from '../../scripts/local/servers';
 import { DynamoDbModel } from '../../scripts/simulate/dynamodb';
 import { callOf, respond, type SdkRequest } from '../../scripts/simulate/http';
@@ -56,7 +55,6 @@ const [TABLE, STREAM, BUCKET] = ['table', 'stream', 'bucket'];
 async function standIn(): Promise<Clients> {
   const server = await startAws(
     temporaryDir(),
-    await freePort(),
     () => {},
     () => {},
   );

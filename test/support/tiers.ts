@@ -4,7 +4,6 @@ import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, S3Client } from '@aw
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { Redis } from 'ioredis';
 import { localAws, provision } from '../../scripts/local/provision';
-import { freePort } from '../../scripts/local/server-process';
 import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
@@ -108,7 +107,6 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     redisUrl === undefined
       ? await startHotServer(
           dir,
-          await freePort(),
           () => {},
           () => {},
         )
@@ -116,7 +114,6 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
   const url = redisUrl ?? `redis://127.0.0.1:${hotServer!.port}`;
   const awsServer = await startAws(
     dir,
-    await freePort(),
     () => {},
     () => {},
     { freedomsSeed: hasFreedoms ? freedomsSeed() : undefined },

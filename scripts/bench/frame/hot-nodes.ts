@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startCluster } from '../../local/cluster';
-import { freePort } from '../../local/server-process';
 import { startHotServer } from '../../local/servers';
 import { mainThreadCpuMs } from './cpu';
 import type { Frame } from './frame';
@@ -29,7 +28,6 @@ export async function startHotNodes(frame: Frame, count: number): Promise<HotNod
   }
   const server = await startHotServer(
     frame.dir,
-    await freePort(),
     () => {},
     () => {},
   );

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { ENV, TABLE_KEYS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
 import { type AwsAddress, localAws, provision } from '../../local/provision';
-import { freePort } from '../../local/server-process';
 import { type Server, startAws, startHotServer } from '../../local/servers';
 import { physicalName, type TableResource } from '../../local/template';
 import type { Frame } from './frame';
@@ -40,9 +39,9 @@ export async function startStores(frame: Frame): Promise<Stores> {
   const lost = (what: string) => () => {
     throw new Error(`${what} ended in the middle of the benchmark`);
   };
-  const hot = await startHotServer(join(frame.dir, 'hot'), await freePort(), () => {}, lost('the hot tier'));
+  const hot = await startHotServer(join(frame.dir, 'hot'), () => {}, lost('the hot tier'));
   frame.atEnd(() => hot.stop());
-  const aws = await startAws(frame.dir, await freePort(), () => {}, lost('the stand-in for AWS'));
+  const aws = await startAws(frame.dir, () => {}, lost('the stand-in for AWS'));
   frame.atEnd(() => aws.stop());
   const address = localAws(aws.port);
   await provision(address, {
