@@ -50,8 +50,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);
   for (const ref of allPartitions(tenants)) {
-    const state = await hot.marks.read(ref);
-    if (state.loss !== undefined && !state.isMarkedHere) await hot.marks.takeOver(ref, state);
+    const mark = await hot.marks.read(ref);
+    if (mark.state === 'bad') await hot.marks.takeOver(ref, mark);
   }
   await hot.close();
 }

@@ -113,8 +113,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
-      // If frames have expired, the partition's mark is no longer valid. Resolve the mark now: otherwise `isMarkedHere`
-      // below would be false, and the lane's lowest arrival time would stay unknown until the next run.
+      // If frames have expired, the partition's mark is no longer good. Resolve the mark now: otherwise the lane's lowest
+      // arrival time would stay unknown until the next run.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -122,15 +122,15 @@ export async function flushPartitions(
         warmItemsWritten: moved.windows,
       });
       const left = await hot.mover.due(ref, dueBeforeMs - spreadMs);
-      const { isMarkedHere, lowestArrivalMs = Infinity } = await hot.marks.read(ref);
+      const mark = await hot.marks.read(ref);
       return {
         ...moved,
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // If there is no valid mark, memory was wiped after `resolve`. It is empty now, but its samples were never
+        // If the mark is not good, memory was wiped after `resolve`. It is empty now, but its samples were never
         // flushed.
-        lowestArrivalMs: isMarkedHere ? lowestArrivalMs : 0,
+        lowestArrivalMs: mark.state === 'good' ? (mark.lowestArrivalMs ?? Infinity) : 0,
       };
     } catch (error) {
       onFailure(ref, error as Error);

@@ -9,7 +9,7 @@ import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
 import { JoinedCalls } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
-import type { PartitionState } from './partition-marks';
+import type { Mark } from './partition-marks';
 import {
   ANY_TIME,
   argumentsOf,
@@ -44,8 +44,8 @@ export interface GroupQuery {
 
 export const EVERY_FRAME = ANY_TIME.fromMs;
 
-/** A partition, and the state of its mark when the mark was read. */
-export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isMarkedHere' | 'loss'>;
+/** A partition, and its mark when the mark was read. */
+export type PartitionMark = { readonly ref: PartitionRef } & Mark;
 
 /** A partition, and which of its windows may have left memory before it was read. */
 export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
@@ -163,8 +163,7 @@ export class FrameReader {
     const markId = markIdOf(requested);
     const [names, args] = argumentsOf(keys.mark, markId, requested);
     const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), requested);
-    const { isMarkedHere, loss, left } = reply;
-    const partition = { mark: { ref, isMarkedHere, loss }, left: { ref, ...left } };
+    const partition = { mark: { ref, ...reply.mark }, left: { ref, ...reply.left } };
     return reply.groups.map(({ starts, lists }, i) => ({
       partition,
       starts,

@@ -3,45 +3,52 @@ import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
-import { NO_NODE } from './mark-script';
-import { replyNumber, type ScriptedClient } from './scripts';
+import { type MarkReply, replyNumber, type ScriptedClient } from './scripts';
 
-/** The state of a partition in memory, as its primary reports it. */
-export interface PartitionState {
-  /**
-   * Whether the mark names the primary that answers, and no frames have expired. If so, memory has every
-   * sample that was appended and not yet flushed.
-   */
-  readonly isMarkedHere: boolean;
-  /** Id of the last loss that was noticed, '' if there was none; undefined if there is no mark. */
-  readonly loss: string | undefined;
-  /**
-   * Stream arrival time of the last append that is noted in the mark, in ms; undefined if unknown. Samples that a
-   * failover may have lost arrived at this time or later.
-   */
-  readonly arrivedMs: number | undefined;
-  /** The lowest stream arrival time of the partition's frames, in ms; undefined if it has none. */
-  readonly lowestArrivalMs: number | undefined;
-  /** Replication id of the primary that wrote the mark; undefined if there is no mark. */
-  readonly markedBy: string | undefined;
-  /** Whether frames of the partition expired before a flusher moved them. */
-  readonly isExpired: boolean;
-  /**
-   * Number of the era in which the mark was written, or last confirmed by a flusher (recovery/era.ts); undefined if
-   * unknown.
-   */
-  readonly era: number | undefined;
-  /** Replication id of the primary that answers. */
-  readonly here: string;
-  /**
-   * Replication id of the primary from which the current primary took over; undefined if the current primary was never
-   * a replica.
-   */
-  readonly previous: string | undefined;
+/** What a reader may conclude from the mark of a partition. `loss` is the id of the last loss noticed; '' if none was. */
+export type Mark = AbsentMark | GoodMark | BadMark;
+
+/** The partition is new, or memory has lost all of its samples. */
+interface AbsentMark {
+  readonly state: 'absent';
 }
 
-/** The mark of a partition, and the primary on which it was found. */
-type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
+/** The mark names the primary that answers, and no frames have expired. Memory has lost no sample since `loss`. */
+interface GoodMark {
+  readonly state: 'good';
+  readonly loss: string;
+}
+
+/** A planned move has brought the partition to the primary that answers, or memory has lost samples. */
+interface BadMark {
+  readonly state: 'bad';
+  readonly loss: string;
+}
+
+/** Frames of the partition expired before a flusher moved them. */
+interface ExpiredMark extends BadMark {
+  readonly isExpired: true;
+}
+
+/** The mark names another primary, and no frames have expired. */
+interface ForeignMark extends BadMark {
+  readonly isExpired: false;
+  /** Number of the era (recovery/era.ts) in which the mark was written, or last confirmed; undefined if unknown. */
+  readonly era: number | undefined;
+  /** If memory has lost samples, they arrived in the stream at this time or later, in ms; 0 if the time is unknown. */
+  readonly lostFromMs: number;
+}
+
+interface MarkPlace {
+  /** Replication id of the primary that answers. */
+  readonly here: string;
+  /** The replication id in the mark, and ' expired' if frames have expired; '' without a mark. */
+  readonly stamp: string;
+}
+
+/** A mark that {@link PartitionMarks.read} has read. */
+export type FoundMark = MarkPlace &
+  (AbsentMark | (GoodMark & Pick<PartitionSurvey, 'lowestArrivalMs'>) | ExpiredMark | ForeignMark);
 
 /** The findings of {@link PartitionMarks.survey} about a partition whose mark names its primary. */
 export interface PartitionSurvey {
@@ -72,25 +79,9 @@ export class PartitionMarks {
   ) {}
 
   /** Reads the mark of a partition. */
-  async read(ref: PartitionRef): Promise<PartitionState> {
+  async read(ref: PartitionRef): Promise<FoundMark> {
     const keys = new HotKeys(ref);
-    const [loss, arrived, lowest, markedBy, era, expired, here, previous] = await this.redis.readMark(
-      2,
-      keys.mark,
-      keys.arrived,
-    );
-    const isExpired = expired !== null;
-    return {
-      isMarkedHere: markedBy === here && !isExpired,
-      loss: loss ?? undefined,
-      arrivedMs: replyNumber(arrived),
-      lowestArrivalMs: replyNumber(lowest),
-      markedBy: markedBy ?? undefined,
-      isExpired,
-      era: replyNumber(era),
-      here: here!,
-      previous: previous === NO_NODE ? undefined : previous!,
-    };
+    return markOf(await this.redis.readMark(2, keys.mark, keys.arrived));
   }
 
   /**
@@ -136,31 +127,40 @@ export class PartitionMarks {
    * Writes the mark of a partition after a loss. After that the mark names the partition's current primary, so appends
    * can resume.
    *
-   * @param state result of {@link read}, from before the loss was recorded
+   * @param found result of {@link read}, from before the loss was recorded
    * @param loss id of the loss that was noticed and recorded
    * @param era number of the current era (recovery/era.ts); undefined if it is unknown
    * @returns false if the mark or the primary has changed since then, in which case nothing was written
    */
-  async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
+  async mark(ref: PartitionRef, { stamp, here }: MarkPlace, loss: string, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
-    return (await this.redis.markPartition(1, key, ...conditionOf(state), loss, String(era ?? ''))) === 1;
+    return (await this.redis.markPartition(1, key, stamp, here, loss, String(era ?? ''))) === 1;
   }
 
   /**
    * Makes the mark of a partition name the partition's current primary. Call it if nothing was lost: the partition is
    * new, or a planned move has brought it to another primary.
    *
-   * @param state result of {@link read}
+   * @param found result of {@link read}
    * @param era number of the current era, for a new partition; undefined if it is unknown
    * @returns false if the mark or the primary has changed since then, in which case nothing was written
    */
-  async takeOver(ref: PartitionRef, state: FoundState, era?: number): Promise<boolean> {
+  async takeOver(ref: PartitionRef, { stamp, here }: MarkPlace, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
-    return (await this.redis.takeOverMark(1, key, ...conditionOf(state), String(era ?? ''))) === 1;
+    return (await this.redis.takeOverMark(1, key, stamp, here, String(era ?? ''))) === 1;
   }
 }
 
-/** Returns the arguments by which a script detects that a mark or its primary has changed. */
-function conditionOf({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
-  return [isExpired ? `${markedBy} expired` : markedBy, here];
+/** Interprets the reply of the script that reads a mark (mark-script.ts). */
+export function markOf(reply: MarkReply): FoundMark {
+  const [loss, arrived, lowest, markedBy, era, expired, here, previous] = reply;
+  const isExpired = expired !== null;
+  const place = { here, stamp: `${markedBy ?? ''}${isExpired ? ' expired' : ''}` };
+  if (loss === null) return { ...place, state: 'absent' };
+  if (isExpired) return { ...place, state: 'bad', loss, isExpired };
+  if (markedBy === here) return { ...place, state: 'good', loss, lowestArrivalMs: replyNumber(lowest) };
+  // If a replica of the marked primary took over, the replica has everything up to about the arrival time in the mark.
+  // If the slot was moved instead, the partition may lack earlier samples too.
+  const lostFromMs = markedBy === previous ? (replyNumber(arrived) ?? 0) : 0;
+  return { ...place, state: 'bad', loss, isExpired, era: replyNumber(era), lostFromMs };
 }

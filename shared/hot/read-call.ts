@@ -1,5 +1,6 @@
 /** Builds the arguments for a call of the read script (read-script.ts), and decodes the script's reply. */
 import type { TimeRange } from '../model/selection';
+import type { Mark } from './partition-marks';
 import type { GroupsReply } from './scripts';
 
 /** The windows of a partition that may have left memory, wholly or in part, because they were flushed. */
@@ -63,9 +64,7 @@ export interface FoundList {
 }
 
 export interface ReadReply {
-  /** Whether the mark names the primary that answered, and no frames have expired. */
-  readonly isMarkedHere: boolean;
-  readonly loss: string | undefined;
+  readonly mark: Mark;
   readonly left: LeftWindows;
   /**
    * Id of the mark. It changes whenever an instance marks the partition. Undefined if the mark does not say which
@@ -105,7 +104,7 @@ export function argumentsOf(
 
 /** Decodes the reply to a call for `groups`. */
 export function replyOf(
-  [mark, loss, left, markId, ...rest]: GroupsReply,
+  [isGood, loss, left, markId, ...rest]: GroupsReply,
   groups: readonly RequestedGroup[],
 ): ReadReply {
   const found: ReadReply['groups'][number][] = [];
@@ -122,8 +121,8 @@ export function replyOf(
     found.push({ starts, lists });
   }
   return {
-    isMarkedHere: mark === 1,
-    loss: loss?.toString(),
+    mark:
+      loss === null ? { state: 'absent' } : { state: isGood === 1 ? 'good' : 'bad', loss: loss.toString() },
     left: left ? parseLeftWindows(left.toString()) : ANY_LEFT,
     markId: markId?.toString(),
     groups: found,

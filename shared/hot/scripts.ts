@@ -19,6 +19,10 @@ export type GroupsReply = [
   ...(Buffer[] | Buffer | number | null)[],
 ];
 
+type MarkField = string | null;
+/** The reply of the script that reads a mark (mark-script.ts); null for an absent field. */
+export type MarkReply = [MarkField, MarkField, MarkField, MarkField, MarkField, MarkField, string, string];
+
 /**
  * The Lua scripts as commands of the client. The comment above each script, in `*-script.ts`, lists its KEYS,
  * ARGV, results and failures.
@@ -30,7 +34,7 @@ interface Scripts {
   takeOverMark(keys: number, ...args: string[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
-  readMark(keys: number, ...args: string[]): Promise<(string | null)[]>;
+  readMark(keys: number, ...args: string[]): Promise<MarkReply>;
   readGroupsBuffer(keys: number, ...args: (string | number)[]): Promise<GroupsReply>;
 }
 

@@ -103,7 +103,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(read));
   const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
   // Look up losses only for the few partitions whose mark does not name the current primary, or has a `loss`.
-  const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
+  const doubtful = hot.marks.filter((mark) => mark.state !== 'good' || mark.loss !== '');
   const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
@@ -142,7 +142,7 @@ async function missingSince(
   { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
   doubtful: readonly PartitionMark[],
 ): Promise<number | undefined> {
-  const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
+  const since = await mapLimited(doubtful, PARALLEL, (mark) => losses.missingSince(mark.ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
   // Look this up only if memory lacks samples. `maxSampleAge` does not apply to imported samples.

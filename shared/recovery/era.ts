@@ -1,4 +1,4 @@
-import type { PartitionState } from '../hot/partition-marks';
+import type { FoundMark } from '../hot/partition-marks';
 import type { PrimaryState } from '../hot/topology';
 
 /**
@@ -102,30 +102,23 @@ function nothingFailed(
   return known.length > 0 && known.every(({ then, now }) => then.failures === now.failures);
 }
 
-/** The mark of a partition, and the primary that it was read from. */
-export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isExpired' | 'era' | 'here'>;
-
 /**
- * What a mark says about its partition's samples:
+ * Why the mark of a partition is not good:
  *
- * - `whole`: memory has every sample that was appended and not yet flushed.
- * - `moved`: like `whole`, but a planned move has brought the samples to another primary, which must take over the
- * mark.
- * - `lost`: memory may lack some of these samples.
+ * - `moved`: a planned move has brought the partition to another primary, which must take over the mark. Nothing is lost.
+ * - `lost`: memory may lack samples that were appended and not yet flushed.
  * - `unsure`: it is not known yet which primaries there are; the caller must look again.
  */
-export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';
+export type Verdict = 'moved' | 'lost' | 'unsure';
 
 /**
- * Judges the mark of a partition.
+ * Judges a mark that is not good.
  *
  * @param now the current era, from a look at the primaries that began after the mark was read; undefined if it is not
  *   known
  */
-export function judge(mark: FoundMark, now: Era | undefined): Verdict {
-  if (mark.isMarkedHere) return 'whole';
+export function judge(mark: Exclude<FoundMark, { state: 'good' }>, now: Era | undefined): Verdict {
   if (now === undefined) return 'unsure';
-  const isOfEra = mark.markedBy !== undefined && mark.era === now.number;
-  const isKnown = now.primaries.some(({ id }) => id === mark.here);
-  return isOfEra && isKnown && !mark.isExpired ? 'moved' : 'lost';
+  const isOfEra = mark.state === 'bad' && !mark.isExpired && mark.era === now.number;
+  return isOfEra && now.primaries.some(({ id }) => id === mark.here) ? 'moved' : 'lost';
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotTier } from '../hot/hot-tier';
-import type { PartitionState } from '../hot/partition-marks';
+import type { FoundMark, Mark } from '../hot/partition-marks';
 import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited, SerialCalls } from '../platform/concurrency';
@@ -99,55 +99,48 @@ export class LossWatch {
    */
   async resolve(ref: PartitionRef): Promise<void> {
     const { hot, table, now } = this.dependencies;
-    let state = await hot.marks.read(ref);
-    if (!state.isMarkedHere && state.loss === undefined) {
+    let mark = await hot.marks.read(ref);
+    if (mark.state === 'absent') {
       const isNew = await table.register(ref);
-      if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return;
-      state = await this.awaitMark(ref);
+      if (isNew && (await hot.marks.takeOver(ref, mark, (await table.era())?.number))) return;
+      mark = await this.awaitMark(ref);
     }
     const untilMs = now() + UNSURE_MS;
-    while (!state.isMarkedHere) {
+    while (mark.state !== 'good') {
       const { era, topology } = await this.lookAndRecord();
-      const verdict = judge(state, era);
+      const verdict = judge(mark, era);
       const isOver = now() > untilMs;
       if (verdict === 'lost' || (verdict === 'unsure' && isOver)) return this.notice(ref, era);
       const hasArrived = verdict === 'moved' && !topology.openSlots.has(hot.nodes.slotOf(ref));
-      if (hasArrived && (await hot.marks.takeOver(ref, state))) return;
+      if (hasArrived && (await hot.marks.takeOver(ref, mark))) return;
       if (isOver)
         throw new Error(
           `partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`,
         );
       await sleep(LOOK_AGAIN_MS);
-      state = await hot.marks.read(ref);
+      mark = await hot.marks.read(ref);
     }
   }
 
   /**
    * Tells a reader whether a partition may lack acknowledged samples.
    *
-   * @param read state of the partition's mark, read before its data or together with it
+   * @param mark the partition's mark, read before its data or together with it
    * @returns the earliest arrival time, in the stream, of samples that may be missing, in ms; 0 if it is unknown.
    *   Undefined if no sample is missing
    */
-  async missingSince(
-    ref: PartitionRef,
-    read: Pick<PartitionState, 'isMarkedHere' | 'loss'>,
-  ): Promise<number | undefined> {
+  async missingSince(ref: PartitionRef, mark: Mark): Promise<number | undefined> {
     const { table } = this.dependencies;
-    const { loss } = read;
-    if (read.isMarkedHere && (loss === '' || this.closed.has(loss!))) return undefined;
-    if (loss === undefined) {
+    if (mark.state === 'absent') {
       // A partition that was never in memory has lost nothing there.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.awaitMark(ref);
-      if (now.isMarkedHere && now.loss === '') return undefined;
-      // Memory has lost samples, and nobody has recorded it yet, so the time is unknown.
-      return 0;
+      // Otherwise memory has lost samples, and the loss was not recorded before the read, so the time is unknown.
+      return now.state === 'good' && now.loss === '' ? undefined : 0;
     }
-    if (!read.isMarkedHere) {
-      if (!(await this.cameByMove(ref, loss))) return 0;
-      if (loss === '') return undefined;
-    }
+    const { loss } = mark;
+    if (mark.state === 'bad' && !(await this.cameByMove(ref, loss))) return 0;
+    if (loss === '' || this.closed.has(loss)) return undefined;
     const last = await table.loss();
     if (last?.isOpen && last.id === loss) return last.fromMs;
     if (this.closed.size > 1_000) this.closed.clear();
@@ -166,10 +159,10 @@ export class LossWatch {
     const { hot, now } = this.dependencies;
     const untilMs = now() + UNSURE_MS;
     for (;;) {
-      const state = await hot.marks.read(ref);
-      if (state.loss !== loss) return false;
-      if (state.isMarkedHere) return true;
-      const verdict = judge(state, (await this.looks.run()).era);
+      const mark = await hot.marks.read(ref);
+      if (mark.state === 'absent' || mark.loss !== loss) return false;
+      if (mark.state === 'good') return true;
+      const verdict = judge(mark, (await this.looks.run()).era);
       if (verdict !== 'unsure') return verdict === 'moved';
       if (now() > untilMs) return false;
       await sleep(LOOK_AGAIN_MS);
@@ -177,17 +170,17 @@ export class LossWatch {
   }
 
   /**
-   * Waits up to a second until memory has the mark of a registered partition. Returns the partition's state, with or
-   * without the mark.
+   * Waits up to a second until memory has the mark of a registered partition. Returns the mark, which may still be
+   * absent.
    */
-  private async awaitMark(ref: PartitionRef): Promise<PartitionState> {
+  private async awaitMark(ref: PartitionRef): Promise<FoundMark> {
     const { hot } = this.dependencies;
-    let state = await hot.marks.read(ref);
-    for (let reads = 0; state.loss === undefined && reads < MARK_READS; reads++) {
+    let mark = await hot.marks.read(ref);
+    for (let reads = 0; mark.state === 'absent' && reads < MARK_READS; reads++) {
       await sleep(MARK_READ_MS);
-      state = await hot.marks.read(ref);
+      mark = await hot.marks.read(ref);
     }
-    return state;
+    return mark;
   }
 
   /**
@@ -199,19 +192,19 @@ export class LossWatch {
     const { hot, table, lanes, now } = this.dependencies;
     const found = await mapLimited(await table.registered(), PARALLEL, async (ref) => ({
       ref,
-      state: await hot.marks.read(ref).catch(() => undefined),
+      mark: await hot.marks.read(ref).catch(() => undefined),
     }));
     const fromMs = lostSinceMs(await table.flushedUntilMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
     // If a node does not answer, its partitions keep the marks of an earlier era. So the loss is noticed
     // again when these partitions are next used.
-    await mapLimited(found, PARALLEL, async ({ ref, state }) => {
+    await mapLimited(found, PARALLEL, async ({ ref, mark }) => {
       try {
-        if (state === undefined || (await hot.marks.mark(ref, state, id, era))) return;
+        if (mark === undefined || (await hot.marks.mark(ref, mark, id, era))) return;
         // `mark` returns false if the mark has changed: while slots move, another instance may have written the new
         // primary into it.
         const after = await hot.marks.read(ref);
-        if (after.isMarkedHere && after.loss !== id) await hot.marks.mark(ref, after, id, era);
+        if (after.state === 'good' && after.loss !== id) await hot.marks.mark(ref, after, id, era);
       } catch {}
     });
   }
@@ -228,49 +221,43 @@ export class LossWatch {
       tenantId !== noticed.tenantId || partition !== noticed.partition;
     const partitions = [noticed, ...(await table.registered()).filter(isOther)];
     const surveys = await hot.marks.survey(partitions);
-    const lost: { ref: PartitionRef; state: PartitionState }[] = [];
+    const lost: { ref: PartitionRef; mark: FoundMark }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (surveys[i] !== undefined) return;
       // A node that does not answer need not have lost anything. The next use of one of its partitions reads the
       // partition's mark.
-      const state = await hot.marks.read(ref).catch(() => undefined);
-      const verdict = state && judge(state, era);
-      if (verdict === 'lost' || verdict === 'unsure') lost.push({ ref, state: state! });
+      const mark = await hot.marks.read(ref).catch(() => undefined);
+      if (mark === undefined || mark.state === 'good' || judge(mark, era) === 'moved') return;
+      lost.push({ ref, mark });
     });
     // Nothing to do: another instance has already recorded the loss and marked the partitions.
     if (lost.length === 0) return;
-    const wiped = lost.filter(({ state }) => state.loss === undefined).length;
-    const expired = lost.filter(({ state }) => state.isExpired).length;
+    const wiped = lost.filter(({ mark }) => mark.state === 'absent').length;
+    const expired = lost.filter(({ mark }) => mark.state === 'bad' && mark.isExpired).length;
     const { id } = await table.notice(
       lostSinceMs(
         await table.flushedUntilMs(lanes),
-        lost.map(({ state }) => state),
+        lost.map(({ mark }) => mark),
       ),
       `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
       now(),
     );
     // If a mark or its primary has changed in the meantime, the next use of the partition checks again.
-    await mapLimited(lost, PARALLEL, ({ ref, state }) => hot.marks.mark(ref, state, id, era?.number));
+    await mapLimited(lost, PARALLEL, ({ ref, mark }) => hot.marks.mark(ref, mark, id, era?.number));
   }
 }
 
 /**
  * Computes the arrival time from which a replay must read the stream after a loss, in ms; 0 means from the oldest
  * record. Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until
- * time, and the earliest of the arrival times in the marks of the lost partitions. The arrival time in a mark counts
- * only if the primary was replaced by its own replica, which has everything up to about that time. If the slot was
- * moved, or if frames have expired, the partition may lack earlier samples too.
+ * time, and the earliest time from which one of the partitions may lack samples.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, in ms
+ * @param lost marks of the lost partitions
  */
-export function lostSinceMs(
-  flushedUntilMs: number,
-  lost: readonly Pick<PartitionState, 'arrivedMs' | 'markedBy' | 'isExpired' | 'previous'>[],
-): number {
+export function lostSinceMs(flushedUntilMs: number, lost: readonly FoundMark[]): number {
   const oldestMs = Math.min(
-    ...lost.map(({ arrivedMs = 0, markedBy, isExpired, previous }) =>
-      markedBy === previous && !isExpired ? arrivedMs : 0,
-    ),
+    ...lost.map((mark) => (mark.state === 'bad' && !mark.isExpired ? mark.lostFromMs : 0)),
   );
   return Math.max(0, flushedUntilMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
 }

@@ -148,7 +148,7 @@ describe('a read of memory', () => {
           const block = gather(layout, layouts, frames.map(decodeFrame));
           const picked = frames.length === 0 ? undefined : pickSeries({ block, layout }, wanted);
           expect(plain(found[i]!.blocks[0]?.block)).toEqual(plain(picked));
-          expect(found[i]!.marks).toEqual([{ ref, isMarkedHere: true, loss: '' }]);
+          expect(found[i]!.marks).toEqual([{ ref, state: 'good', loss: '' }]);
           const known = found[i]!.blocks[0];
           if (known === undefined) continue;
           const values = frames

@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
 import { localAws } from '../../scripts/local/provision';
 import { startHotServer } from '../../scripts/local/servers';
+import { HotKeys } from '../../shared/hot/hot-keys';
 import type { HotTier } from '../../shared/hot/hot-tier';
 import type { PrimaryState } from '../../shared/hot/topology';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
@@ -253,7 +254,7 @@ describe('recovery', () => {
     // The loss was noticed once. The mark names it, and appends continue.
     await tiers.losses.resolve(known);
     expect(await tiers.recovery.loss()).toEqual(loss);
-    expect(await tiers.hot.marks.read(known)).toMatchObject({ isMarkedHere: true, loss: loss.id });
+    expect(await tiers.hot.marks.read(known)).toMatchObject({ state: 'good', loss: loss.id });
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeUndefined();
@@ -273,7 +274,7 @@ describe('recovery', () => {
     const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
     await new LossWatch(dependencies).resolve(ref);
     expect(other).toMatchObject({ isOpen: true });
-    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: other!.id });
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ state: 'good', loss: other!.id });
     expect(await tiers.recovery.loss()).toEqual(other);
   });
 
@@ -305,14 +306,11 @@ describe('recovery', () => {
   test('the first mark of a partition is written only on the primary that was found without one', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 6 };
     const { here } = await tiers.hot.marks.read(ref);
-    expect(
-      await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here: 'a former one' }),
-    ).toBe(false);
-    expect((await tiers.hot.marks.read(ref)).loss).toBeUndefined();
-    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here }, 7)).toBe(
-      true,
-    );
-    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: '', era: 7 });
+    expect(await tiers.hot.marks.takeOver(ref, { stamp: '', here: 'a former one' })).toBe(false);
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ state: 'absent' });
+    expect(await tiers.hot.marks.takeOver(ref, { stamp: '', here }, 7)).toBe(true);
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ state: 'good', loss: '' });
+    expect(await tiers.redis.hget(new HotKeys(ref).mark, 'era')).toBe('7');
   });
 
   test('a primary has another id when its first replica attaches, and has lost nothing', async () => {
@@ -333,12 +331,12 @@ describe('recovery', () => {
         () => tiers.hot.nodes.topology(),
         ({ text }) => text !== before,
       );
-      const state = await tiers.hot.marks.read(ref);
-      expect(state.isMarkedHere).toBe(false);
-      expect(await tiers.losses.missingSince(ref, state)).toBeUndefined();
+      const mark = await tiers.hot.marks.read(ref);
+      expect(mark.state).toBe('bad');
+      expect(await tiers.losses.missingSince(ref, mark)).toBeUndefined();
       const loss = await tiers.recovery.loss();
       await tiers.losses.resolve(ref);
-      expect((await tiers.hot.marks.read(ref)).isMarkedHere).toBe(true);
+      expect((await tiers.hot.marks.read(ref)).state).toBe('good');
       expect(await tiers.recovery.loss()).toEqual(loss);
     } finally {
       replica.disconnect();

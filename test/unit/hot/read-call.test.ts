@@ -77,8 +77,7 @@ describe('a reply of the read script', () => {
     });
     const unknown = replyOf([0, bytes('loss'), null, null], []);
     expect(unknown).toEqual({
-      isMarkedHere: false,
-      loss: 'loss',
+      mark: { state: 'bad', loss: 'loss' },
       left: { beforeMs: Infinity, starts: [] },
       markId: undefined,
       groups: [],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Era, type FoundMark, judge, nextEra, type Verdict } from '../../../shared/recovery/era';
+import { type Era, judge, nextEra, type Verdict } from '../../../shared/recovery/era';
 
 const SLOTS = 4;
 const MOST_NODES = 5;
@@ -29,10 +29,12 @@ interface Node {
   failures: number;
 }
 
+type JudgedMark = Parameters<typeof judge>[0];
+
 /** The rules by which recovery decides. */
 interface Rules {
   readonly nextEra: typeof nextEra;
-  readonly judge: (mark: FoundMark, era: Era) => Verdict;
+  readonly judge: (mark: JudgedMark, era: Era) => Verdict;
 }
 const ERAS: Rules = { nextEra, judge };
 
@@ -240,11 +242,15 @@ class World {
     for (let each = 0; each < SLOTS; each++) if (this.judge(each) === 'lost') this.repair(each);
   }
 
-  private judge(slot: number): Verdict {
+  private judge(slot: number): Verdict | undefined {
     const [{ id: here }, mark] = this.find(`m${slot}`, slot);
-    const { by: markedBy, era } = (mark as Mark | undefined) ?? {};
-    const isMarkedHere = markedBy === here;
-    return this.rules.judge({ isMarkedHere, markedBy, isExpired: false, era, here }, this.era!);
+    const { by: stamp = '', era } = (mark as Mark | undefined) ?? {};
+    if (stamp === here) return undefined;
+    const judged: JudgedMark =
+      mark === undefined
+        ? { state: 'absent', stamp, here }
+        : { state: 'bad', stamp, here, loss: '', isExpired: false, era, lostFromMs: 0 };
+    return this.rules.judge(judged, this.era!);
   }
 
   /** Brings all acknowledged samples of a slot back, like a replay. */
@@ -298,9 +304,8 @@ class World {
 const keysOf = (slot: number) => [`a${slot}`, `m${slot}`, `b${slot}`];
 
 /** A simpler rule, under which the mark of another primary counts as moved if that primary meets a condition. */
-function movedIf({ isMarkedHere, markedBy }: FoundMark, has: (markedBy: string) => boolean): Verdict {
-  if (isMarkedHere) return 'whole';
-  return markedBy !== undefined && has(markedBy) ? 'moved' : 'lost';
+function movedIf({ stamp }: JudgedMark, has: (markedBy: string) => boolean): Verdict {
+  return stamp !== '' && has(stamp) ? 'moved' : 'lost';
 }
 
 /** Simpler rules, each with a history in which it hides a loss. */

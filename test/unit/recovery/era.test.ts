@@ -129,11 +129,9 @@ test('an era is the same object while nothing changed, so that nothing is writte
   expect(nextEra(recorded, look('b<c:10-19 a:0-9'), false).era).toBe(recorded);
 });
 
-describe('a mark', () => {
+describe('a mark that is not good', () => {
   const { era } = eraAfter(['a:0-9 b:10-19', 'a: b:0-19', 'b:0-19 d:']);
   test.each([
-    { name: 'names the primary that has it', markedBy: 'b', here: 'b', of: 1, verdict: 'whole' },
-    { name: 'names it, and is of an earlier era', markedBy: 'b', here: 'b', of: 0, verdict: 'whole' },
     { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, verdict: 'moved' },
     {
       name: 'moved from a primary that left without slots',
@@ -147,10 +145,12 @@ describe('a mark', () => {
     { name: 'is of no era', markedBy: 'a', here: 'b', of: undefined, verdict: 'lost' },
     { name: 'is missing', markedBy: undefined, here: 'b', of: undefined, verdict: 'lost' },
   ])('that $name: $verdict', ({ markedBy, here, of, verdict }) => {
-    const mark = { markedBy, here, era: of, isMarkedHere: markedBy === here, isExpired: false };
+    const place = { here, stamp: markedBy ?? '' };
+    const bad = { ...place, state: 'bad', loss: '', isExpired: false, era: of, lostFromMs: 0 } as const;
+    const mark = markedBy === undefined ? ({ ...place, state: 'absent' } as const) : bad;
     expect(judge(mark, era)).toBe(verdict);
-    expect(judge(mark, undefined)).toBe(verdict === 'whole' ? 'whole' : 'unsure');
+    expect(judge(mark, undefined)).toBe('unsure');
     // Frames that expired are a loss, regardless of the primary.
-    expect(judge({ ...mark, isMarkedHere: false, isExpired: true }, era)).toBe('lost');
+    expect(judge({ ...bad, isExpired: true }, era)).toBe('lost');
   });
 });

@@ -3,36 +3,41 @@ import { lostSinceMs } from '../../../shared/recovery/loss-watch';
 const MINUTE_MS = 60_000;
 
 describe('lostSinceMs', () => {
+  const bad = { state: 'bad', loss: '', here: 'b', stamp: 'a' } as const;
+  const inherited = (lostFromMs: number) => ({ ...bad, isExpired: false, era: 1, lostFromMs }) as const;
   test.each([
-    { name: 'nothing is known: from the beginning', flushedUntilMs: 0, arrivedMs: [undefined], expected: 0 },
+    { name: 'nothing is known: from the beginning', flushedUntilMs: 0, lost: [inherited(0)], expected: 0 },
     {
-      name: 'a wiped partition: from the flushed-until time, less a minute',
+      name: 'a mark tells no arrival: from the flushed-until time, less a minute',
       flushedUntilMs: 10 * MINUTE_MS,
-      arrivedMs: [undefined, 20 * MINUTE_MS],
+      lost: [inherited(0), inherited(20 * MINUTE_MS)],
       expected: 9 * MINUTE_MS,
     },
     {
-      name: 'marks that tell a later arrival than the flushed-until time: from the oldest of them',
+      name: 'marks tell later arrivals than the flushed-until time: from the oldest of them, less a minute',
       flushedUntilMs: 10 * MINUTE_MS,
-      arrivedMs: [30 * MINUTE_MS, 20 * MINUTE_MS],
+      lost: [inherited(30 * MINUTE_MS), inherited(20 * MINUTE_MS)],
       expected: 19 * MINUTE_MS,
     },
-  ])('$name', ({ flushedUntilMs, arrivedMs, expected }) => {
-    const lost = arrivedMs.map((ms) => ({ arrivedMs: ms, markedBy: 'a', isExpired: false, previous: 'a' }));
+    {
+      name: 'a partition was wiped: from the flushed-until time',
+      flushedUntilMs: 10 * MINUTE_MS,
+      lost: [{ state: 'absent', here: 'b', stamp: '' } as const, inherited(20 * MINUTE_MS)],
+      expected: 9 * MINUTE_MS,
+    },
+    {
+      name: 'frames expired: from the flushed-until time',
+      flushedUntilMs: 10 * MINUTE_MS,
+      lost: [{ ...bad, isExpired: true } as const, inherited(20 * MINUTE_MS)],
+      expected: 9 * MINUTE_MS,
+    },
+    {
+      name: 'every partition is lost: from the flushed-until time',
+      flushedUntilMs: 10 * MINUTE_MS,
+      lost: [],
+      expected: 9 * MINUTE_MS,
+    },
+  ])('$name', ({ flushedUntilMs, lost, expected }) => {
     expect(lostSinceMs(flushedUntilMs, lost)).toBe(expected);
-  });
-
-  test('of a partition that did not pass to a replica of its marked primary, from the flushed-until time', () => {
-    const moved = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', isExpired: false, previous: 'b' };
-    expect(lostSinceMs(10 * MINUTE_MS, [moved])).toBe(9 * MINUTE_MS);
-  });
-
-  test('of a partition whose frames expired, from the flushed-until time', () => {
-    const expired = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', isExpired: true, previous: 'a' };
-    expect(lostSinceMs(10 * MINUTE_MS, [expired])).toBe(9 * MINUTE_MS);
-  });
-
-  test('of every partition, from the flushed-until time', () => {
-    expect(lostSinceMs(10 * MINUTE_MS, [])).toBe(9 * MINUTE_MS);
   });
 });
