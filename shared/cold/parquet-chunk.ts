@@ -80,7 +80,7 @@ export function decodePageDirectory(bytes: Uint8Array): PageDirectory {
     throw new CorruptArchiveError(`the checksum of a directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
   const pageBytes = Array.from({ length: reader.count(1) }, () => reader.uvarint());
-  return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
+  return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.remaining)) };
 }
 
 /** A chunk in its stored form. A writer can copy the bytes without decoding them. */

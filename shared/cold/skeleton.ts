@@ -40,7 +40,7 @@ export function decodeRowSets(bytes: Uint8Array): RowSets {
   const seriesCount = reader.uvarint();
   const count = reader.uvarint();
   const rowSets = count === 1 ? undefined : readMany(reader, seriesCount);
-  const block = openChunk(reader.bytes(reader.left)).block();
+  const block = openChunk(reader.bytes(reader.remaining)).block();
   const rowSetOf = (series: number): Column => {
     const column = block.columns[rowSets === undefined ? 0 : rowSets[series]!];
     if (column === undefined) throw new RangeError(`series ${series} of ${seriesCount} has no row set`);

@@ -121,13 +121,13 @@ export async function flushPartitions(
         warmBytesWritten: moved.bytes,
         warmItemsWritten: moved.windows,
       });
-      const left = await hot.mover.due(ref, dueBeforeMs - spreadMs);
+      const due = await hot.mover.due(ref, dueBeforeMs - spreadMs);
       const mark = await hot.marks.read(ref);
       return {
         ...moved,
         failed: moved.failures.length,
-        remaining: left.count,
-        oldestMs: left.oldestMs ?? Infinity,
+        remaining: due.count,
+        oldestMs: due.oldestMs ?? Infinity,
         // If the mark is not good, memory was wiped after `resolve`. It is empty now, but its samples were never
         // flushed.
         lowestArrivalMs: mark.state === 'good' ? (mark.lowestArrivalMs ?? Infinity) : 0,

@@ -140,12 +140,12 @@ export class ByteReader {
     return this.at;
   }
 
-  get left(): number {
+  get remaining(): number {
     return this.buffer.length - this.at;
   }
 
   byte(): number {
-    if (this.left < 1)
+    if (this.remaining < 1)
       throw new MalformedBytesError(`the bytes end at ${this.buffer.length}, one more is expected`);
     return this.buffer[this.at++]!;
   }
@@ -171,23 +171,23 @@ export class ByteReader {
    */
   count(minBytes: number): number {
     const count = this.uvarint();
-    if (count * minBytes > this.left)
+    if (count * minBytes > this.remaining)
       throw new MalformedBytesError(
-        `${count} things of ${minBytes} bytes are announced, ${this.left} bytes are left`,
+        `${count} things of ${minBytes} bytes are announced, ${this.remaining} bytes are left`,
       );
     return count;
   }
 
   bytes(length: number): Buffer {
-    if (length > this.left)
-      throw new MalformedBytesError(`${length} bytes are announced at ${this.at}, ${this.left} are left`);
-    this.at += length;
+    this.skip(length);
     return this.buffer.subarray(this.at - length, this.at);
   }
 
   skip(length: number): void {
-    if (length > this.left)
-      throw new MalformedBytesError(`${length} bytes are announced at ${this.at}, ${this.left} are left`);
+    if (length > this.remaining)
+      throw new MalformedBytesError(
+        `${length} bytes are announced at ${this.at}, ${this.remaining} are left`,
+      );
     this.at += length;
   }
 

@@ -198,7 +198,7 @@ export function labelsInLayout(bytes: Uint8Array): Labels[] {
     });
     series.push(mergeLabels(shared, own));
   }
-  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
+  if (reader.remaining !== 0) throw new MalformedBytesError(`${reader.remaining} bytes after the layout`);
   return series;
 }
 
@@ -342,7 +342,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
     }
     hashes[i] = (high >>> 11) * 2 ** 32 + low;
   }
-  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
+  if (reader.remaining !== 0) throw new MalformedBytesError(`${reader.remaining} bytes after the layout`);
   return hashes;
 }
 

@@ -62,16 +62,12 @@ export class RequestRows {
   private rowCount = 0;
   private labelBytes = 0;
   private isFullOfSources = false;
-  private left = 0;
+  /** Number of samples that were left out because the request exceeds a bound. */
+  beyond = 0;
   private excess: string | undefined;
 
   constructor(private readonly dictionary: SeriesDictionary) {
     this.request = dictionary.beginRequest();
-  }
-
-  /** Number of samples that were left out because the request exceeds a bound. */
-  get beyond(): number {
-    return this.left;
   }
 
   /** Description of the first bound that the request exceeded. */
@@ -135,7 +131,7 @@ export class RequestRows {
   }
 
   private leaveOut(samples: number, bound: string): false {
-    this.left += samples;
+    this.beyond += samples;
     this.excess ??= `${bound} in one request`;
     return false;
   }

@@ -100,7 +100,7 @@ function decodeBody(reader: ByteReader): StreamRecord {
     return { sourceIdBytes, splitBits, splitIndex, layout, frames };
   });
   const deletions = decodeDeletions(reader);
-  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
+  if (reader.remaining !== 0) throw new MalformedBytesError(`${reader.remaining} bytes after the record`);
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }
 

@@ -28,7 +28,8 @@ export function uncompressBlock(block: Uint8Array): Uint8Array {
       `the snappy block declares ${bytes} bytes; at most ${MAX_UNCOMPRESSED_BYTES} are allowed`,
     );
   if (bytes === 0) {
-    if (reader.left > 0) throw new MalformedBytesError(`snappy: ${reader.left} bytes after an empty block`);
+    if (reader.remaining > 0)
+      throw new MalformedBytesError(`snappy: ${reader.remaining} bytes after an empty block`);
     return new Uint8Array(0);
   }
   uncompress ??= snappyUncompressor();
