@@ -34,10 +34,10 @@ export interface Requests {
   /** Read the manifest's entries of these days. */
   readonly manifest?: readonly DayPlan[];
   /**
-   * Read the warm table's items of these days. `listed` contains the manifest entries of the days; it is undefined in
+   * Read the warm table's items of these days. `manifest` contains the manifest entries of the days; it is undefined in
    * the first round, which reads the manifest at the same time.
    */
-  readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
+  readonly warm?: { readonly days: readonly DayPlan[]; readonly manifest?: ReadonlyMap<Day, ManifestDay> };
   /** Read the source's entries in the archive's directory, which locate its samples. */
   readonly directory?: boolean;
   /** Read the source's entries in the directory of rollups. */
@@ -52,7 +52,7 @@ export interface Requests {
 
 /** The responses from which the next round is planned: the latest response of each kind, from whichever round. */
 export interface Responses {
-  readonly listed: ReadonlyMap<Day, ManifestDay>;
+  readonly manifest: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
   readonly rolledUp?: ReadonlyMap<string, RolledSource>;
   readonly points?: Pick<RolledPoints, 'unproven'>;
@@ -104,8 +104,8 @@ export function planRounds(facts: BeyondFacts): Round {
   return {
     requests: { manifest: days, warm: { days: first }, ...directories },
     next: (responses) => {
-      const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, responses.listed));
-      const warm = { days: open, listed: responses.listed };
+      const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, responses.manifest));
+      const warm = { days: open, manifest: responses.manifest };
       return planArchive({ ...facts, grains }, responses, [...first, ...open], warm);
     },
   };
@@ -119,12 +119,12 @@ export function planRounds(facts: BeyondFacts): Round {
  */
 function planArchive(
   facts: BeyondFacts,
-  { listed, directory, rolledUp }: Responses,
+  { manifest, directory, rolledUp }: Responses,
   warmDays: readonly DayPlan[],
   warm?: Requests['warm'],
 ): Round | undefined {
   const warmRequest = warm === undefined || warm.days.length === 0 ? undefined : { warm };
-  const entries = facts.days.flatMap(({ day }) => listed.get(day) ?? []);
+  const entries = facts.days.flatMap(({ day }) => manifest.get(day) ?? []);
   if (!entries.some(({ archived }) => archived !== undefined))
     return warmRequest && { requests: warmRequest };
   const isInWarm = new Set(warmDays.map(({ day }) => day));
@@ -135,7 +135,7 @@ function planArchive(
           ...facts,
           grains: facts.grains,
           entries,
-          listed: rolledUp,
+          rolledUp,
           isElsewhere: (day) => {
             const startMs = dayStartMs(day);
             return isInWarm.has(day) || isInHot(facts, startMs, startMs + DAY_MS - 1);
@@ -185,7 +185,7 @@ function isInHot({ hotTimes }: BeyondFacts, minMs: number, maxMs: number): boole
   return hotTimes.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
 }
 
-function isOpenDay({ day }: DayPlan, listed: ReadonlyMap<Day, ManifestDay>): boolean {
-  const entry = listed.get(day);
+function isOpenDay({ day }: DayPlan, manifest: ReadonlyMap<Day, ManifestDay>): boolean {
+  const entry = manifest.get(day);
   return entry !== undefined && isOpen(entry);
 }

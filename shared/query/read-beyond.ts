@@ -91,16 +91,16 @@ export async function readRounds(
     const found = await fetchAll(fetch, planRounds(facts), before);
     const tookMs = now() - beganMs;
     if (tookMs >= 0 && tookMs < purgeAfterMs - CLOCK_SKEW_MS) return found;
-    const { listed } = await fetch({ manifest: days });
+    const { manifest } = await fetch({ manifest: days });
     before = found.rounds! + 1;
-    if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ listed }, day)))
+    if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ manifest }, day)))
       return { ...found, rounds: before };
   }
 }
 
 /** Identifies a day's objects; undefined when there are none. */
-function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | undefined {
-  return listed?.get(day)?.archived?.identity;
+function objectsOf({ manifest }: Pick<Fetched, 'manifest'>, day: Day): string | undefined {
+  return manifest?.get(day)?.archived?.identity;
 }
 
 /**
@@ -113,7 +113,7 @@ async function fetchAll(
   first: Round,
   before: number,
 ): Promise<Fetched> {
-  let all: Fetched & Responses = { listed: new Map() };
+  let all: Fetched & Responses = { manifest: new Map() };
   let rounds = before;
   for (let round: Round | undefined = first; round !== undefined; ) {
     const found: Fetched = await fetch(round.requests);
@@ -158,7 +158,7 @@ function isSeen(read: ReadContext, day: DayPlan): boolean {
 }
 
 async function fetchRound(read: ReadContext, requests: Requests, leastInHot: number): Promise<Fetched> {
-  const [listed, directory, rolledUp, warm, archive] = await Promise.all([
+  const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
     requests.manifest && manifestDays(read, requests.manifest),
     requests.directory === true ? listedDays(read) : undefined,
     requests.rollupDirectory === true ? listedRollups(read) : undefined,
@@ -166,7 +166,7 @@ async function fetchRound(read: ReadContext, requests: Requests, leastInHot: num
     (requests.samples ?? requests.rollups) && measure(() => fromArchive(read, requests, leastInHot)),
   ]);
   return {
-    ...(listed && { listed }),
+    ...(manifest && { manifest }),
     ...(directory && { directory }),
     ...(rolledUp && { rolledUp }),
     ...(warm && { warm: warm.result, warmMs: warm.tookMs }),
@@ -193,12 +193,12 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
 
 function warmBlocks(
   read: ReadContext,
-  { days, listed }: NonNullable<Requests['warm']>,
+  { days, manifest }: NonNullable<Requests['warm']>,
 ): Promise<LocatedBlock[]> {
   const located = days.map((plan) => ({
     ...plan,
     windowLengthsMs: read.request.windowLengthsMs,
-    announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
+    announcements: manifest && (manifest.get(plan.day)?.announcements ?? 0),
   }));
   return readWarm(read.stores.warm, located, read.selection, read.request.beyondHot, layoutLookup(read));
 }

@@ -17,7 +17,7 @@ export interface RollupFacts {
   /** The manifest's entries of the days to read, ascending. */
   readonly entries: readonly ManifestDay[];
   /** The source's rollups, by span name. */
-  readonly listed: ReadonlyMap<string, RolledSource>;
+  readonly rolledUp: ReadonlyMap<string, RolledSource>;
   /** Groups that may contain the wanted series. */
   readonly groups: readonly GroupId[];
   /** Whether memory or the warm table may have samples of a day. */
@@ -90,7 +90,7 @@ interface SpanRead {
 
 function planSpan(facts: RollupFacts, day: Day): SpanRead {
   const { name, toMs } = spanOf(facts.grains.grainMs, day);
-  const source = facts.listed.get(name);
+  const source = facts.rolledUp.get(name);
   const isExact = source === undefined ? () => false : exactness(facts, source);
   return { toMs, source, isExact, ranges: [], days: 0 };
 }

@@ -94,7 +94,7 @@ function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'grains'> {
 function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Requests): string[] {
   return [
     ...(manifest?.length ? [`manifest ${texts(manifest)}`] : []),
-    ...(warm?.days.length ? [`${warm.listed ? 'changed ' : ''}warm ${texts(warm.days)}`] : []),
+    ...(warm?.days.length ? [`${warm.manifest ? 'changed ' : ''}warm ${texts(warm.days)}`] : []),
     ...(directory ? ['directory'] : []),
     ...(rollupDirectory ? ['rollup directory'] : []),
     ...(rollups?.length ? [`rollups of ${rollups.reduce((sum, { days }) => sum + days, 0)} days`] : []),
@@ -115,11 +115,11 @@ function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requ
     excluded: [],
     groups: [],
   };
-  const listed = (requests.manifest ?? []).flatMap(({ day }) =>
+  const manifest = (requests.manifest ?? []).flatMap(({ day }) =>
     states[short(day)] === undefined ? [] : [[day, { day, ...states[short(day)] } as ManifestDay] as const],
   );
   return {
-    ...(requests.manifest && { listed: new Map(listed) }),
+    ...(requests.manifest && { manifest: new Map(manifest) }),
     ...(requests.directory && { directory: new Map<Day, ListedSource>() }),
     ...(requests.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
     ...(requests.rollups && {
@@ -140,7 +140,7 @@ describe('the rounds of a read beyond memory', () => {
     for (let round: Round | undefined = first; round !== undefined; ) {
       rounds.push(textsOf(round.requests));
       known = { ...known, ...respond(world, round.requests) };
-      round = round.next?.({ listed: new Map(), ...known });
+      round = round.next?.({ manifest: new Map(), ...known });
     }
     return rounds;
   }
@@ -308,7 +308,7 @@ describe('the rounds of a read beyond memory', () => {
       let round = planRounds(factsOf(4, changed));
       while (round.requests.samples === undefined) {
         known = { ...known, ...respond({ states: { 10: archived } }, round.requests) };
-        round = round.next!({ listed: new Map(), ...known })!;
+        round = round.next!({ manifest: new Map(), ...known })!;
       }
       expect(round.requests.samples.days[0]!.isContested(START, START + 10)).toBe(isContested);
     },

@@ -29,7 +29,7 @@ function archived(day: string, identity = stateOf(day), announcements = 2): Mani
 const stateOf = (day: string) => Buffer.from(day.slice(2)).toString('hex');
 
 /** The rollups of every month of DAYS, written when the days were as {@link archived} returns them by default. */
-function listed(
+function rolledUp(
   grainMs: number,
   {
     deletions = '',
@@ -76,7 +76,7 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
     grains: HOURS,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
-    listed: listed(changed.grains?.grainMs ?? HOUR),
+    rolledUp: rolledUp(changed.grains?.grainMs ?? HOUR),
     groups: [WHOLE],
     isElsewhere: () => false,
     deletions: [],
@@ -100,12 +100,12 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   { name: 'all days by the day, one object a year', changed: { grains: BY_DAY }, samples: [] },
   {
     name: 'no day of a span that leaves out a group',
-    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { excluded: [HALF] }) },
+    changed: { groups: [WHOLE, HALF], rolledUp: rolledUp(HOUR, { excluded: [HALF] }) },
     samples: DAYS,
   },
   {
     name: 'days of a span that leaves out a group that was not asked for',
-    changed: { listed: listed(HOUR, { excluded: [HALF] }) },
+    changed: { rolledUp: rolledUp(HOUR, { excluded: [HALF] }) },
     samples: [],
   },
   {
@@ -166,14 +166,14 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
     changed: {
       deletions: [deletion],
       tombstones: [tombstone],
-      listed: listed(HOUR, { deletions: deletionsKey([deletion], spanOf(HOUR, DAYS[2])) }),
+      rolledUp: rolledUp(HOUR, { deletions: deletionsKey([deletion], spanOf(HOUR, DAYS[2])) }),
     },
     samples: [],
   },
-  { name: 'nothing where nothing is listed', changed: { listed: new Map() }, samples: DAYS },
+  { name: 'nothing where nothing is rolled up', changed: { rolledUp: new Map() }, samples: DAYS },
   {
     name: 'no day of which groups of two splits have grains',
-    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { groups: [WHOLE, HALF] }) },
+    changed: { groups: [WHOLE, HALF], rolledUp: rolledUp(HOUR, { groups: [WHOLE, HALF] }) },
     samples: [DAYS[2]],
   },
 ])('a read takes from rollups $name', ({ changed, samples }) => {
