@@ -17,7 +17,10 @@ export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly qu
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
 }
 
-/** Limits of one PromQL query of a tenant. */
+/**
+ * Limits of one PromQL query of a tenant. The budget of the query ({@link budgetOf}) applies the limits on series and
+ * samples too, before samples are read. The evaluator needs limits of its own for stores without a budget (`ops rules`).
+ */
 export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
   const { series, samples } = selectLimitsOf(tenant);
   return { maxSeries: series, maxSamples: samples, maxValues: MAX_VALUES };

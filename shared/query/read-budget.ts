@@ -132,7 +132,7 @@ export class ExpectedSamples {
    *
    * @throws {SelectLimitError}
    */
-  take({ block, points }: Pick<Reading, 'block' | 'points'>): void {
+  settle({ block, points }: Pick<Reading, 'block' | 'points'>): void {
     let count = sampleCount(block);
     for (const { timestamps } of points?.series ?? []) count += timestamps.length;
     this.budget.expectSamples(-this.largestEstimate(), this.matchers);

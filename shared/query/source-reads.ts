@@ -100,7 +100,7 @@ export class SourceReads {
 
   private readOne(request: SourceRead, allowsMissing: boolean): Promise<Reading> {
     return readSource(this.dependencies, this.tenant, request, allowsMissing).then((reading) => {
-      request.expected[0]!.take(reading);
+      request.expected[0]!.settle(reading);
       return reading;
     });
   }
@@ -148,7 +148,7 @@ export class SourceReads {
       });
       const picked = pickSeries({ block, layout: wanted }, each.wanted)!;
       const own = { ...whole, block: picked, tiers: i === 0 ? tiers : NOTHING_READ };
-      each.expected[0]!.take(own);
+      each.expected[0]!.settle(own);
       return own;
     });
   }

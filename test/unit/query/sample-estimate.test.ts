@@ -179,7 +179,7 @@ describe('the budget of a query', () => {
     read.expect('home', () => 90);
     read.expect('home', () => 80);
     read.expect('pool', () => 20);
-    read.take({ block: { columns: [{ values: new Float64Array(10) }] } as unknown as Block });
+    read.settle({ block: { columns: [{ values: new Float64Array(10) }] } as unknown as Block });
     new ExpectedSamples(budget, matchers, layout).expect('home', () => 90);
     expect(() => budget.takeSamples(1, matchers)).toThrow('more than 100 samples');
   });
