@@ -35,6 +35,6 @@ export async function takeLines(
     precision: precision === 'auto' ? precisionOf(body) : precision,
   });
   charge.samples(samples + dropped.strings + dropped.badLines + dropped.tooOld + dropped.tooNew);
-  const beyond = await writer.write(tenant, sources, samples);
-  return respondToLines(samples, beyond, dropped, accepts.maxAgeMs, error);
+  const overLimit = await writer.write(tenant, sources, samples);
+  return respondToLines(samples, overLimit, dropped, accepts.maxAgeMs, error);
 }

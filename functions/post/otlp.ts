@@ -34,15 +34,15 @@ export async function takeOtlp(
   const { sources, samples, dropped } = parse(dictionary, body, encoding, accepts);
   charge.samples(samples + dropped.samples);
   const cut: RowSeries[] = [...dropped.cut];
-  const beyond = await writer.write(tenant, sources, samples, (row) => cut.push(row));
+  const overLimit = await writer.write(tenant, sources, samples, (row) => cut.push(row));
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {
-    SamplesAccepted: samples - beyond,
-    SamplesDropped: dropped.samples + beyond,
+    SamplesAccepted: samples - overLimit,
+    SamplesDropped: dropped.samples + overLimit,
     ExemplarsDropped: dropped.exemplars,
   });
   const reasons = [...dropped.reasons];
-  if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
+  if (overLimit > 0) reasons.push("new series beyond the tenant's limit were not stored");
   const rejected = dropped.rejected + countPoints(dictionary, dropped.metadata, cut);
   return respond(encoding, rejected, reasons.join('; '));
 }

@@ -28,11 +28,11 @@ export async function takeRemoteWrite(
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
   const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
-  const { invalid, tooOld, tooNew, beyond: tooMany, histograms, exemplars } = dropped;
-  charge.samples(samples + invalid + tooOld + tooNew + tooMany + histograms + exemplars);
-  const beyond = await writer.write(tenant, sources, samples);
+  const { invalid, tooOld, tooNew, beyond, histograms, exemplars } = dropped;
+  charge.samples(samples + invalid + tooOld + tooNew + beyond + histograms + exemplars);
+  const overLimit = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
-  return respond(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
+  return respond(version, samples - overLimit, overLimit, dropped, accepts.maxAgeMs);
 }
 
 /**
@@ -81,13 +81,13 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
 function respond(
   version: RemoteWriteVersion,
   written: number,
-  newSeries: number,
+  overLimit: number,
   { invalid, tooOld, tooNew, beyond, empty, histograms, exemplars, reasons }: DroppedWrite,
   maxAgeMs: number,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
     SamplesAccepted: written,
-    SamplesDropped: invalid + tooOld + tooNew + beyond + newSeries,
+    SamplesDropped: invalid + tooOld + tooNew + beyond + overLimit,
     HistogramsDropped: histograms,
     ExemplarsDropped: exemplars,
   });
@@ -96,7 +96,7 @@ function respond(
     [tooOld, `samples ${timeBoundText('tooOld', maxAgeMs)}`],
     [tooNew, `samples ${timeBoundText('tooNew', maxAgeMs)}`],
     [beyond, 'samples beyond the limit of one request'],
-    [newSeries, "samples of new series beyond the tenant's limit"],
+    [overLimit, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
     // Version 1 does not say how to answer histograms and exemplars. A 400 would make senders log an error for each
     // batch, so only senders of version 2 get a 400.

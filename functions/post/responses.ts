@@ -10,20 +10,20 @@ import { timeBoundText } from '../../shared/protocol/protocol';
  * reason.
  *
  * @param samples number of valid samples in the request
- * @param beyond number of these samples that were dropped because of the tenant's series limit
+ * @param overLimit number of these samples that were dropped because of the tenant's series limit
  * @param dropped numbers of samples that were dropped earlier, by reason
  * @param hint the probable cause of the dropped samples
  */
 export function respondToSamples(
   samples: number,
-  beyond: number,
+  overLimit: number,
   dropped: ReadonlyMap<DropReason, number>,
   hint: string | undefined,
 ): APIGatewayProxyStructuredResultV2 {
   const reasons = new Map(dropped);
-  if (beyond > 0) reasons.set('seriesLimit', beyond);
+  if (overLimit > 0) reasons.set('seriesLimit', overLimit);
   count('post', {
-    SamplesAccepted: samples - beyond,
+    SamplesAccepted: samples - overLimit,
     SamplesDropped: [...reasons.values()].reduce((a, b) => a + b, 0),
   });
   if (reasons.size === 0) return reply(200, { success: true });
@@ -39,28 +39,28 @@ export type LineError = (refused: { readonly message: string } & Pick<DroppedLin
  */
 export function respondToLines(
   samples: number,
-  beyond: number,
+  overLimit: number,
   { strings, problems, badLines, tooOld, tooNew, hint }: DroppedLines,
   maxAgeMs: number,
   error: LineError,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
-    SamplesAccepted: samples - beyond,
-    SamplesDropped: tooOld + tooNew + beyond,
+    SamplesAccepted: samples - overLimit,
+    SamplesDropped: tooOld + tooNew + overLimit,
     StringsDropped: strings,
     LinesRefused: badLines,
   });
   const outOfTime = tooOld + tooNew;
-  if (badLines === 0 && outOfTime === 0 && beyond === 0) return { statusCode: 204 };
+  if (badLines === 0 && outOfTime === 0 && overLimit === 0) return { statusCode: 204 };
   const reasons = problems.map(({ line, reason }) => `unable to parse line ${line}: ${reason}`);
   if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} more lines`);
   if (tooOld > 0) reasons.push(`${tooOld} points ${timeBoundText('tooOld', maxAgeMs)} dropped`);
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
-  if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
+  if (overLimit > 0) reasons.push(`max-series limit exceeded dropped=${overLimit}`);
   // Use InfluxDB's wording. If a message has `partial write` or `unable to parse`, Telegraf drops the batch and
   // continues.
-  const isPartial = samples > beyond || outOfTime > 0;
+  const isPartial = samples > overLimit || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error({ message, problems }));
 }

@@ -41,15 +41,15 @@ export async function writeResults(
     { nowMs: now(), maxAgeMs },
     { version: 1 },
   );
-  const beyond = await writer.write(tenant, sources, samples).catch((error: unknown) => {
+  const overLimit = await writer.write(tenant, sources, samples).catch((error: unknown) => {
     if (error instanceof SeriesLimitError) return samples;
     throw error;
   });
   const { invalid, tooOld, tooNew, reasons } = dropped;
-  if (beyond + invalid + tooOld + tooNew + dropped.beyond > 0)
+  if (overLimit + invalid + tooOld + tooNew + dropped.beyond > 0)
     log.warn('samples of rules were dropped', {
       tenant: tenant.name,
-      beyond,
+      beyond: overLimit,
       invalid,
       tooOld,
       tooNew,
