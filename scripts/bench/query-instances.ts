@@ -87,11 +87,14 @@ export class QueryInstances {
    * Retries a query until it succeeds. A wide query sends a thousand requests the first time, and the stand-in for
    * AWS cannot answer all of them within a query's time limit. Each attempt completes some requests, so the next
    * attempt has fewer requests to send.
+   *
+   * @returns why the query was refused, if it exceeds a limit; undefined if it succeeded
    */
-  async settle(path: string, apiKey: string): Promise<void> {
+  async settle(path: string, apiKey: string): Promise<string | undefined> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const { response } = await this.fetch(0, path, apiKey);
-      if (response.statusCode !== 503) return;
+      const { response, body } = await this.fetch(0, path, apiKey);
+      if (response.statusCode === 422) return (JSON.parse(body.toString()) as { error: string }).error;
+      if (response.statusCode !== 503) return undefined;
     }
     throw new Error(`${path.slice(0, 200)}: 503 after ${MAX_TRIES} tries`);
   }

@@ -2,10 +2,11 @@
  * One instance of the query function for `bench query`: the real handler, bundled as deployed, behind a plain
  * HTTP server on loopback. A header of each response reports the query's calls to stores.
  */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Redis } from 'ioredis';
@@ -143,6 +144,7 @@ async function profile(order: NonNullable<Order['profile']>): Promise<void> {
   }
   const { profile } = await inspector.post('Profiler.stop');
   inspector.disconnect();
+  await mkdir(dirname(order.file), { recursive: true });
   await writeFile(order.file, JSON.stringify(profile));
 }
 
