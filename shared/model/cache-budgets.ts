@@ -40,7 +40,7 @@ export const CACHES = {
   indexes: { name: 'indexes of series', bytes: 200_000_000 },
   selections: { name: 'selected series', bytes: 64_000_000 },
   deletions: { name: 'deletions of sources', bytes: 16_000_000 },
-  frames: { name: 'windows of the hot tier', bytes: 128_000_000 },
+  frames: { name: 'windows of the hot tier', bytes: 384_000_000 },
   warmItems: { name: 'items of the warm tier', bytes: 64_000_000 },
   warmChunks: { name: 'decoded chunks of the warm tier', bytes: 64_000_000 },
   rollups: { name: 'decoded rollups', bytes: 64_000_000 },
