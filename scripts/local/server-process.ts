@@ -10,15 +10,33 @@ const READY_MS = 120_000;
 /** Registers a process that must not outlive the stack. */
 export type Adopt = (child: ChildProcess) => void;
 
-/** Finds a free port of 127.0.0.1. */
+/**
+ * The ports to choose from. Linux and macOS take the ports of connections, and of servers that listen at port 0, from
+ * above this range.
+ */
+const [FIRST_PORT, PORTS] = [10_000, 22_768];
+/** Number of ports between the first choices of two processes whose ids are consecutive. */
+const PORTS_EACH = 8;
+let chosen = 0;
+
+/**
+ * Finds a free port of 127.0.0.1. Until a server listens at the port, no other process gets it, since processes that
+ * run at the same time begin at different ports.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Problem('no free port on 127.0.0.1');
-  return address.port;
+  for (;;) {
+    const port = FIRST_PORT + ((process.pid * PORTS_EACH + chosen++) % PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw error;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Asks a server to stop, and waits until it has saved its state and exited. */
