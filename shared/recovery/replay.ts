@@ -60,7 +60,7 @@ const LATE_MS = HOUR_MS;
  * - It records the gaps of objects that have not been ingested, so that reads can name the samples that they
  *   lack.
  *
- * @param requested the range that an operator asks for
+ * @param requested the range that an operator asks for. Such a step ends no replay; a later step does
  */
 export async function advance(
   dependencies: AdvanceDependencies,
@@ -82,7 +82,8 @@ export async function advance(
   await dependencies.keepGaps(looks);
 
   if (replay?.state === 'running') {
-    const isRead = hasEnded(shards, await table.progress(replay));
+    // A step for a requested range ends no replay. So its caller always learns the id of the replay to watch.
+    const isRead = requested === undefined && hasEnded(shards, await table.progress(replay));
     if (isRead && (!loss?.isOpen || (await dependencies.redriveLost()))) {
       await finish(dependencies, replay, loss);
       await dependencies.keepGaps(looks);

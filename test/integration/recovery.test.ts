@@ -237,6 +237,19 @@ describe('recovery', () => {
     expect(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber))).toEqual([2, 3, 4, 5, 6]);
   });
 
+  test('a step that asks for a range names its replay as running, even if the replay has read everything', async () => {
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
+    const dependencies = dependenciesOf(world);
+    for (let n = 0; n < 4; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));
+    // The replayer is faster than the rest of the step.
+    const keepGaps = () => world.deliver(100);
+    const asked = await advance({ ...dependencies, keepGaps }, { fromMs: 0, toMs: Infinity });
+    expect(asked.replay!.state).toBe('running');
+    expect(asked.shards.map(({ isPassed }) => isPassed)).toEqual([true, true]);
+    const { replay } = await advance(dependencies);
+    expect(replay).toMatchObject({ id: asked.replay!.id, state: 'done' });
+  });
+
   test('a registered partition without a mark is a loss; an unregistered one is new', async () => {
     const tenantId = tenantIdOf('recovery');
     const known = { tenantId, partition: 1 };
