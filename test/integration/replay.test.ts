@@ -68,9 +68,9 @@ describe('wiped or full memory', () => {
   const recovered = () =>
     until(
       'the end of the replay',
-      // Run recovery now, instead of waiting for its schedule.
-      () => functions.invoke<RecoveryStatus>('recovery', {}),
-      ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
+      // Run recovery now, instead of waiting for its schedule. AWS may refuse all attempts at one of its calls.
+      () => functions.invoke<RecoveryStatus>('recovery', {}).catch(() => undefined),
+      (status) => status?.loss?.isOpen === false && status.replay?.state === 'done',
     );
 
   /** Wipes memory, and runs a flusher, as the schedule does each minute, until an operator sees a new loss. */
@@ -88,14 +88,37 @@ describe('wiped or full memory', () => {
     );
   }
 
+  /** Runs `ops replay`, and sends it SIGINT once it has named its replay. Returns its exit code and its stderr. */
+  async function interruptedReplay(): Promise<{ code: number | null; err: string }> {
+    const command = spawnScript('ops', ['replay', '--url', stack.url], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(command, 'close');
+    const [line] = (await once(command.stderr!, 'data')) as [Buffer];
+    expect(line.toString()).toMatch(/^replay [0-9a-f-]+ of the beginning of the stream to now: running, /);
+    let err = '';
+    command.stderr!.on('data', (bytes) => {
+      err += bytes;
+    });
+    command.kill('SIGINT');
+    const [code] = (await ended) as [number | null];
+    return { code, err };
+  }
+
   /** Waits until the last round can be read. */
-  const ingested = async (host: string, name: string, rounds: number) =>
+  const ingested = async (
+    host: string,
+    name: string,
+    rounds: number,
+    makeRoom: () => Promise<unknown> = async () => {},
+  ) =>
     until(
       'the last round',
-      async () =>
-        client
-          .request('GET', `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + rounds}`)
-          .then((r) => r.text()),
+      async () => {
+        await makeRoom();
+        const range = `from=${start}&to=${start + rounds}`;
+        return (await client.request('GET', `/api/v0/hosts/${host}/metrics?name=${name}&${range}`)).text();
+      },
       (text) => text.includes(`"time":${start + rounds - 1},`),
     );
 
@@ -111,11 +134,11 @@ describe('wiped or full memory', () => {
     const { loss } = await wiped();
     const done = await recovered();
     const rounds = await posts.end();
-    expect(done.loss!.id).toBe(loss!.id);
+    expect(done!.loss!.id).toBe(loss!.id);
     await ingested(host, names[0]!, rounds);
     await expectAll(host, names, rounds);
     const again = await functions.invoke<RecoveryStatus>('recovery', {});
-    expect(again.replay!.id).toBe(done.replay!.id);
+    expect(again.replay!.id).toBe(done!.replay!.id);
   });
 
   test('an operator’s replay that is interrupted, watched again and repeated during live posts changes nothing', async () => {
@@ -127,19 +150,16 @@ describe('wiped or full memory', () => {
       () => stores.hot(),
       ({ frames }) => frames > 20,
     );
-    const command = spawnScript('ops', ['replay', '--url', stack.url], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const [line] = (await once(command.stderr!, 'data')) as [Buffer];
-    expect(line.toString()).toMatch(/^replay [0-9a-f-]+ of the beginning of the stream to now: running, /);
-    const ended = once(command, 'close');
-    const rest: Buffer[] = [];
-    command.stderr!.on('data', (bytes: Buffer) => rest.push(bytes));
-    command.kill('SIGINT');
-    expect(await ended).toEqual([130, null]);
-    expect(Buffer.concat(rest).toString()).toMatch(
-      /^interrupted\. Last state: replay .* The replay goes on\./m,
+    // A replay may end before the signal reaches the command that watches it. The command then exits with 0.
+    const { code, err } = await until(
+      'a command that is interrupted before its replay ends',
+      interruptedReplay,
+      ({ code }) => code !== 0,
     );
+    expect({ code, err }).toEqual({
+      code: 130,
+      err: expect.stringMatching(/^interrupted\. Last state: replay .* The replay goes on\./m),
+    });
     await stack.killFunctions();
     const first = await ops<RecoveryStatus>(stack.url, 'replay');
     expect(first.replay!.state).toBe('done');
@@ -190,17 +210,23 @@ describe('wiped or full memory', () => {
     const host = await client.createHost('full');
     const names = namesOf('full');
     const used = async () => Number(/used_memory:(\d+)/.exec(await stores.redis.info('memory'))![1]);
-    await stores.redis.config('SET', 'maxmemory', String((await used()) + 200_000));
     const posts = poster(host, names, 0);
-    const log = async () =>
-      (await functions.invoke<{ failed: number }>('flusher', { lane: 0, lanes: 1, before: 0 })).failed;
-    expect(await log()).toBe(0);
     const refusals = async () =>
       Number(/errorstat_OOM:count=(\d+)/.exec(await stores.redis.info('errorstats'))?.[1] ?? 0);
     await until(
-      'samples in memory, and a refused append',
-      async () => ({ ...(await stores.hot()), refusals: await refusals() }),
-      (seen) => seen.frames > 0 && seen.refusals > 0,
+      'samples in memory',
+      () => stores.hot(),
+      ({ frames }) => frames > 20,
+    );
+    await until(
+      'a refused append',
+      async () => {
+        // Leave no room. Otherwise the schedule's flushes could free memory faster than the posts of a slow machine
+        // fill it.
+        await stores.redis.config('SET', 'maxmemory', String(await used()));
+        return refusals();
+      },
+      (count) => count > 0,
     );
     const full = posts.rounds();
     await until(
@@ -210,9 +236,9 @@ describe('wiped or full memory', () => {
     );
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
     const rounds = await posts.end();
-    // The schedule's own flush: memory is beyond its high mark, so windows are flushed early.
-    await functions.invoke('flusher', { lane: 0, lanes: 1 });
-    await ingested(host, names[0]!, rounds);
+    // The schedule's own flush: memory is beyond its high mark, so windows are flushed early. The samples that wait in
+    // the stream may fill memory again.
+    await ingested(host, names[0]!, rounds, () => functions.invoke('flusher', { lane: 0, lanes: 1 }));
     await expectAll(host, names, rounds);
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
     await stores.redis.config('SET', 'maxmemory', '0');
