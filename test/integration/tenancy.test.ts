@@ -601,7 +601,13 @@ describe('usage', () => {
     expect(told.counts.requests).toBeGreaterThanOrEqual(3);
     expect(told.counts.streamBytes).toBeGreaterThan(0);
     expect(told.counts.functionMbMs).toBeGreaterThan(0);
-    await until('in memory', usage, ({ bytes }) => bytes.hot > 0);
+    // Otherwise the second post could come into memory after the drain.
+    await until(
+      'both posts in memory',
+      () => client.metrics(hosts[0]!, 'custom.common', now - 120, now).catch(() => ''),
+      (text) => text.includes(`"time":${now - 120},`) && text.includes(`"time":${now - 60},`),
+    );
+    expect((await usage()).bytes.hot).toBeGreaterThan(0);
     await ops(stack.url, 'drain');
     await ops(stack.url, 'archive');
     const stored = await usage();
