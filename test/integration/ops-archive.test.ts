@@ -22,7 +22,7 @@ describe('ops archive', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({ settings: SHARED_SETTINGS.oldSamples });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
     const aws = {
       endpoint: stack.awsEndpoint,

@@ -19,7 +19,7 @@ describe('after an outage', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({});
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
   });
 

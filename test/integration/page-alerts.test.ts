@@ -43,7 +43,7 @@ describe('the alerts view', () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, unscheduled: ['evaluator'] });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
   });
 
   afterAll(async () => {

@@ -31,7 +31,7 @@ describe('editing of dashboards', () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     const made = { name: 'web1', meta: {}, roleFullnames: ['shop:web'] };
     host = (await client.json<{ id: string }>('POST', '/api/v0/hosts', made)).id;
     // Samples reach an hour ahead, so that there is a current one however long the tests take.

@@ -23,7 +23,7 @@ describe('the dashboards view', () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
   });
 
   afterAll(async () => {

@@ -25,7 +25,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop, unscheduled: ['evaluator'] });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     const created = await ops<{ key: string }>(
       stack.url,
       ...['keys', 'create', '--tenant', 'default', '--rights', 'read'],

@@ -52,7 +52,7 @@ describe('the page', () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     // Post the counters before anything requests metadata: an instance reads the list of metadata once a
     // minute.
     await postCounters();

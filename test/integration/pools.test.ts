@@ -21,7 +21,7 @@ describe('small sources that share a pool', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({ settings: SHARED_SETTINGS.fourShards });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
     folder = temporaryDir();
   });

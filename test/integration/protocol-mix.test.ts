@@ -50,7 +50,7 @@ describe('protocols that post series of the same sources to one instance of post
     const { path, headers, body } = ENCODINGS[encoding](
       Array.from(series, ([labels, value]) => ({ labels, time, value })),
     );
-    const response = await fetch(new URL(path, stack.url), {
+    const response = await patientFetch(new URL(path, stack.url), {
       method: 'POST',
       headers: { 'x-api-key': stack.apiKey, ...headers },
       body,

@@ -20,7 +20,7 @@ describe('reads while data is flushed, archived and purged', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
   });
 

@@ -34,7 +34,7 @@ describe('functions use rights that they need rarely:', () => {
     const settings = SHARED_SETTINGS.fewPartitions;
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     functions = new Functions(stack.addresses.url);
-    client = new Client(stack.addresses.url, stack.addresses.apiKey);
+    client = new Client(stack.addresses.url, stack.addresses.apiKey, true);
     dynamodb = new DynamoDBClient(aws());
   });
 

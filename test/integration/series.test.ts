@@ -20,7 +20,7 @@ describe('what a tenant has posted', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({});
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     hosts = [];
     for (let i = 0; i < HOSTS; i++) hosts.push(await client.createHost(`h${i}`));
     const names = ['loadavg5', 'cpu.user.percentage', 'cpu.idle.percentage'];
@@ -110,7 +110,7 @@ describe('what a tenant has posted', () => {
       '--rights',
       'read',
     );
-    const other = new Client(stack.url, key);
+    const other = new Client(stack.url, key, true);
     const { next } = await client.json<Page>('GET', '/api/v1/series?limit=1');
     expect(await list('', undefined, other)).toEqual([]);
     expect(await list(`next=${next}`, undefined, other)).toEqual([]);

@@ -3,6 +3,7 @@ import { ENCODINGS } from '../../scripts/soak/encodings';
 import type { Sample } from '../../scripts/soak/ledger';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../shared/model/labels';
 import { Client } from './client';
+import { patientFetch } from './patient-fetch';
 import { until } from './until';
 
 /** Number of seconds with samples. The newest is a minute old. */
@@ -51,7 +52,7 @@ export class ProtocolMix {
    */
   static async of(tenants: readonly MixTenant[], sources: number, random: Random): Promise<ProtocolMix> {
     const count = Math.ceil(sources / tenants.length);
-    const clients = tenants.map(({ url, apiKey }) => new Client(url, apiKey));
+    const clients = tenants.map(({ url, apiKey }) => new Client(url, apiKey, true));
     const made: MixSource[][] = tenants.map(() => []);
     for (let s = 0; s < count; s++) {
       const size = random.chance(0.1) ? random.integer(100, 400) : random.integer(1, 50);
@@ -92,7 +93,7 @@ export class ProtocolMix {
     const samples = random.chance(0.3) ? random.shuffled([...chosen.values()]) : [...chosen.values()];
     if (samples.length === 0) return;
     const { path, headers, body, isWhole } = ENCODINGS[encoding](samples);
-    const response = await fetch(new URL(path, tenant.url), {
+    const response = await patientFetch(new URL(path, tenant.url), {
       method: 'POST',
       headers: { 'x-api-key': tenant.apiKey, ...headers },
       body,
@@ -151,7 +152,7 @@ export class ProtocolMix {
       time: String(this.startS + TIMES),
     });
     const url = new URL(`/prometheus/api/v1/query?${query}`, tenant.url);
-    const response = await fetch(url, { headers: { 'x-api-key': tenant.apiKey } });
+    const response = await patientFetch(url, { headers: { 'x-api-key': tenant.apiKey } });
     if (!response.ok) throw new Error(`${query}: ${response.status} ${await response.text()}`);
     const { data } = (await response.json()) as { data: { result: RangeVector[] } };
     const stored = new Map<string, Map<number, string>>();
