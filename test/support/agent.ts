@@ -1,4 +1,5 @@
 import { Agent as HttpAgent, request } from 'node:http';
+import { until } from './until';
 
 export interface AgentOptions {
   readonly apiBase: string;
@@ -48,24 +49,17 @@ export class ScriptedAgent {
   /** Finds or creates the host, updates its status and specification, and defines its graphs. */
   async start(): Promise<void> {
     const { customIdentifier, onStart } = this.options;
-    if (this.hostId === undefined) {
-      const statuses = ['working', 'standby', 'maintenance', 'poweroff'].map((s) => `&status=${s}`).join('');
-      const found = await this.call<{ hosts: { id: string }[] }>(
-        'GET',
-        `hosts?customIdentifier=${encodeURIComponent(customIdentifier)}${statuses}`,
-      );
-      this.hostId =
-        found.hosts[0]?.id ?? (await this.call<{ id: string }>('POST', 'hosts?', this.specification())).id;
-    }
-    const { host } = await this.call<{ host: { status: string; customIdentifier?: string } }>(
+    // An agent that could not create its host ends. When it is started again, it first looks for the host.
+    this.hostId ??= await answered('the host is known', () => this.findOrCreateHost());
+    const { host } = await this.ask<{ host: { status: string; customIdentifier?: string } }>(
       'GET',
       `hosts/${this.hostId}?`,
     );
     if (host.customIdentifier !== customIdentifier)
       throw new AgentError(`custom identifiers mismatch: ${host.customIdentifier}`, undefined);
-    if (host.status !== onStart) await this.call('POST', `hosts/${this.hostId}/status?`, { status: onStart });
+    if (host.status !== onStart) await this.ask('POST', `hosts/${this.hostId}/status?`, { status: onStart });
     await this.updateSpecification();
-    await this.call('POST', 'graph-defs/create?', [
+    await this.ask('POST', 'graph-defs/create?', [
       {
         name: 'custom.dice.#',
         displayName: 'Dice',
@@ -75,9 +69,18 @@ export class ScriptedAgent {
     ]);
   }
 
+  private async findOrCreateHost(): Promise<string> {
+    const statuses = ['working', 'standby', 'maintenance', 'poweroff'].map((s) => `&status=${s}`).join('');
+    const found = await this.call<{ hosts: { id: string }[] }>(
+      'GET',
+      `hosts?customIdentifier=${encodeURIComponent(this.options.customIdentifier)}${statuses}`,
+    );
+    return found.hosts[0]?.id ?? (await this.call<{ id: string }>('POST', 'hosts?', this.specification())).id;
+  }
+
   /** Sends the host's specification again. An agent does so at every start and once an hour. */
   async updateSpecification(): Promise<void> {
-    await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
+    await this.ask('PUT', `hosts/${this.hostId}?`, this.specification());
   }
 
   /**
@@ -91,18 +94,18 @@ export class ScriptedAgent {
 
   async report(status: string, occurredAt: number): Promise<void> {
     const source = { type: 'host', hostId: this.hostId };
-    await this.call('POST', 'monitoring/checks/report?', {
+    await this.ask('POST', 'monitoring/checks/report?', {
       reports: [{ source, name: 'disk', status, message: `disk ${status}`, occurredAt }],
     });
   }
 
   async putMetadata(namespace: string, value: unknown): Promise<void> {
-    await this.call('PUT', `hosts/${this.hostId}/metadata/${namespace}?`, value);
+    await this.ask('PUT', `hosts/${this.hostId}/metadata/${namespace}?`, value);
   }
 
   /** Stops as the agent does when it receives SIGTERM. */
   async stop(): Promise<void> {
-    await this.call('POST', `hosts/${this.hostId}/status?`, { status: this.options.onStop });
+    await this.ask('POST', `hosts/${this.hostId}/status?`, { status: this.options.onStop });
     await this.send();
     this.http.destroy();
   }
@@ -137,7 +140,7 @@ export class ScriptedAgent {
     for (let tries = 0; ; tries++) {
       this.posts.push(batches.map(({ time }) => time));
       try {
-        await this.call('POST', 'tsdb?', points);
+        await this.ask('POST', 'tsdb?', points);
         return;
       } catch (error) {
         // Retry once, immediately, but only after a network error.
@@ -165,6 +168,10 @@ export class ScriptedAgent {
       checks: [{ name: 'disk' }],
       customIdentifier,
     };
+  }
+
+  private ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return answered(`${method} ${path} is answered`, () => this.call<T>(method, path, body));
   }
 
   /** @throws {AgentError} for every answer that the Go client treats as a failure */
@@ -210,4 +217,18 @@ export class ScriptedAgent {
       sent.end(bytes);
     });
   }
+}
+
+/**
+ * Repeats a call while the answer is 503. A stack that uses AWS's freedoms returns such answers at random, but the test
+ * says how often the agent's posts fail.
+ */
+async function answered<T>(what: string, call: () => Promise<T>): Promise<T> {
+  const outcome = await until(
+    what,
+    () => call().catch((error: Error) => error),
+    (seen) => !(seen instanceof AgentError && seen.status === 503),
+  );
+  if (outcome instanceof Error) throw outcome;
+  return outcome;
 }
