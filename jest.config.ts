@@ -24,6 +24,7 @@ const project = (name: string) => ({
   displayName: name,
   transform,
   testMatch: ['**/*.test.ts'],
+  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fast-check.ts' },
   transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES})/)`],
   // Before the first test, jest reads all files below this folder.
   roots: [`<rootDir>/test/${name}`],

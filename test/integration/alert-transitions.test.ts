@@ -24,10 +24,11 @@ import { NotificationGroups } from '../../shared/monitors/notification-groups';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { GivenDocuments } from '../../shared/registry/given-documents';
 import type { Tenant } from '../../shared/tenancy/tenants';
+import { seedOf } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE_MS = 60_000;
-const SEED = Number(process.env.ALERT_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('ALERT_SEED');
 const MINUTES = 40;
 
 /** Alerts of a monitor and of checks, over a real table. Any step may fail before or after it has acted. */

@@ -7,12 +7,13 @@ import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { HOURS, mutated, PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
+import { seedOf } from '../support/seed';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
 /** Number of queries; `npm run test:long` sends 200,000. */
 const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 /** Number of concurrent requests. */
 const LANES = 2;
 /**

@@ -32,6 +32,7 @@ import { deletionRecords } from '../../shared/stream/deletion-records';
 import { rowRecords } from '../../shared/stream/row-records';
 import { anyQuery, anySamples, expectSame } from '../support/rolled-queries';
 import { rowOfSeries, sourceRows } from '../support/rows';
+import { seedOf } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
@@ -55,7 +56,7 @@ const quarantine = {
   },
 };
 const limits = { maxSeries: 100, maxSamples: 1_000_000, maxValues: 1_000_000 };
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 /** Number of queries in each state of the tiers. */
 const QUERIES = Number(process.env.ROLLED_QUERIES ?? 15);
 const exact: QueryOptions = { limits, isLate: () => false };

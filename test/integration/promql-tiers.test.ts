@@ -24,11 +24,12 @@ import { WarmTier } from '../../shared/warm/warm-tier';
 import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { rowOfSeries, sourceRows } from '../support/rows';
+import { seedOf } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 /** Number of expressions in each state of the tiers. */
 const EXPRESSIONS = Number(process.env.TIERED_PROMQL ?? 10);
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 /** Rounds of corrections, deletions and flushes. */
 const ROUNDS = EXPRESSIONS;
 const WINDOW_MS = 600_000;

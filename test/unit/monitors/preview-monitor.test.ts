@@ -4,8 +4,9 @@ import type { Monitor } from '../../../shared/monitors/monitor';
 import type { MonitorPreview } from '../../../shared/monitors/monitor-preview';
 import { type PreviewOptions, previewMonitor } from '../../../shared/monitors/preview-monitor';
 import { MINUTE_MS, MonitorWorld, START_MS } from '../../support/monitor-world';
+import { seedOf } from '../../support/seed';
 
-const SEED = Number(process.env.PREVIEW_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('PREVIEW_SEED');
 
 const common = { id: 'm1', name: 'load', operator: '>', warning: 3, critical: 5 };
 const host = { ...common, type: 'host', metric: 'loadavg5', duration: 1 } as Monitor;

@@ -5,10 +5,11 @@ import { differenceFrom, PrometheusServer, type Theirs } from '../../support/pro
 import { HOURS, mutated, PromqlExpressions } from '../../support/promql-expressions';
 import { FOUR_DAYS, randomSamples } from '../../support/random-samples';
 import { RolledStore } from '../../support/rolled-store';
+import { seedOf } from '../../support/seed';
 
 /** Number of expressions, set by FUZZ_PROMQL. Each is evaluated unchanged and with a few characters changed. */
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 
 /**
  * Maximum number of times that one evaluation checks the clock. It does so once for every few thousand points of work.

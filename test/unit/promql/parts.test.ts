@@ -14,9 +14,10 @@ import {
 import type { SampleStore, SelectOptions } from '../../../shared/promql/store';
 import { PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
+import { seedOf } from '../../support/seed';
 
 const MINUTE = 60_000;
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 const WIDE: QueryLimits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const ask = (store: SampleStore, text: string, limits: Partial<QueryLimits> = {}, range = TEN) =>
   rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });

@@ -4,12 +4,13 @@ import { STALE_BITS } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { grainWithin } from '../../../shared/promql/resolution';
 import { RolledStore } from '../../support/rolled-store';
+import { seedOf } from '../../support/seed';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const [FROM, TO] = [10 * DAY, 15 * DAY];
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 
 test.each([
   { resolution: 0, stepMs: DAY, stored: [HOUR, DAY], grainMs: undefined },

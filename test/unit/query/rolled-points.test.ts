@@ -8,11 +8,12 @@ import { type QueryOptions, rangeQuery } from '../../../shared/promql/query';
 import { stepGrains } from '../../../shared/query/plan';
 import { anyQuery, anySamples, expectSame } from '../../support/rolled-queries';
 import { RolledStore } from '../../support/rolled-store';
+import { seedOf } from '../../support/seed';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 const WORLDS = Number(process.env.ROLLED_WORLDS ?? 15);
 const QUERIES = 40;
 const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
