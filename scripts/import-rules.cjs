@@ -34,7 +34,8 @@ const ROOMS = {
     'promql',
   ],
   alerting: ['model', 'platform', 'dictionary', 'protocol', 'tenancy', 'registry', 'stream', 'promql'],
-  monitors: ['model', 'platform', 'tenancy', 'registry', 'promql', 'alerting'],
+  rules: ['model', 'platform', 'tenancy', 'registry', 'promql', 'alerting'],
+  monitors: ['model', 'platform', 'tenancy', 'registry', 'promql', 'alerting', 'rules'],
   operations: [
     'model',
     'platform',
@@ -65,6 +66,7 @@ const ROOMS = {
     'archive',
     'query',
     'alerting',
+    'rules',
     'monitors',
     'operations',
   ],
@@ -72,12 +74,11 @@ const ROOMS = {
 
 /**
  * The folders of shared/alerting/, and the folders that each of them may import. Files directly in shared/alerting/ may
- * import all of them.
+ * import both.
  */
 const ALERTING = {
-  rules: [],
-  tasks: ['rules'],
-  delivery: ['rules', 'tasks'],
+  tasks: [],
+  delivery: ['tasks'],
 };
 
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { evaluateRules, type RuleInputs } from '../../shared/alerting/evaluate-rules';
 import { type EvaluationEvent, isEvaluation } from '../../shared/alerting/tasks/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
+import { evaluateRules, type RuleInputs } from '../../shared/rules/evaluate-rules';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';

@@ -1,7 +1,7 @@
 import { silenceTest } from '../../shared/alerting/delivery/silences';
-import { activeAlerts, rulesPage } from '../../shared/alerting/rules-page';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { prometheusResponse } from '../../shared/http/prometheus-response';
+import { activeAlerts, rulesPage } from '../../shared/rules/rules-page';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { receivers, ruleGroups, ruleStates, silences, stage } from './stores';
 

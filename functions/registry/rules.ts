@@ -1,10 +1,10 @@
-import type { RuleGroupDocument } from '../../shared/alerting/rules/rule-document';
-import { rulesYaml } from '../../shared/alerting/rules/rule-document';
-import { parseRuleGroup } from '../../shared/alerting/rules/rule-file';
-import { MAX_GROUP_BYTES, ruleGroupId, type StoredRuleGroup } from '../../shared/alerting/tasks/rule-groups';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
+import type { RuleGroupDocument } from '../../shared/rules/rule-document';
+import { rulesYaml } from '../../shared/rules/rule-document';
+import { parseRuleGroup } from '../../shared/rules/rule-file';
+import { MAX_GROUP_BYTES, ruleGroupId, type StoredRuleGroup } from '../../shared/rules/rule-groups';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { gatekeeper, ruleGroups } from './stores';
 

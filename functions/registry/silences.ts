@@ -1,7 +1,7 @@
 import type * as z from 'zod';
+import type { Alert } from '../../shared/alerting/delivery/alert';
 import { FIRING_MS } from '../../shared/alerting/delivery/receiver-bodies';
 import { type Silence, silenceState, silenceTest } from '../../shared/alerting/delivery/silences';
-import type { Alert } from '../../shared/alerting/rules/alert-state';
 import type { alertsQuery } from '../../shared/http/contract/silences';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply, requireFound } from '../../shared/http/http';

@@ -1,7 +1,5 @@
 import { ReceiverStore } from '../alerting/delivery/receivers';
 import { SilenceStore } from '../alerting/delivery/silence-store';
-import type { RuleGroupState } from '../alerting/tasks/rule-group-state';
-import { RuleGroups } from '../alerting/tasks/rule-groups';
 import { TaskStates } from '../alerting/tasks/task-states';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
@@ -16,6 +14,8 @@ import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
+import type { RuleGroupState } from '../rules/rule-group-state';
+import { RuleGroups } from '../rules/rule-groups';
 import { ApiKeys } from '../tenancy/api-keys';
 import { QueryBudgets } from '../tenancy/query-budgets';
 import { TenantMeter } from '../tenancy/tenant-meter';

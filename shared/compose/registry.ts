@@ -1,8 +1,6 @@
 import { ReceiverStore } from '../alerting/delivery/receivers';
 import { SilenceStore } from '../alerting/delivery/silence-store';
 import { EvaluatorStore } from '../alerting/tasks/evaluator-store';
-import type { RuleGroupState } from '../alerting/tasks/rule-group-state';
-import { RuleGroups } from '../alerting/tasks/rule-groups';
 import { TaskIndex } from '../alerting/tasks/task-index';
 import { TaskStates } from '../alerting/tasks/task-states';
 import { AlertStore } from '../monitors/alert-store';
@@ -25,6 +23,8 @@ import { HostRegistration } from '../registry/host-registration';
 import { Hosts } from '../registry/hosts';
 import { MetadataStore } from '../registry/metadata';
 import { Services } from '../registry/services';
+import type { RuleGroupState } from '../rules/rule-group-state';
+import { RuleGroups } from '../rules/rule-groups';
 import { ApiKeys } from '../tenancy/api-keys';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { Tenants } from '../tenancy/tenants';

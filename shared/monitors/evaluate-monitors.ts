@@ -1,6 +1,4 @@
 import { Invocation, perTenant, type SampleInputs } from '../alerting/invocation';
-import { RuleError } from '../alerting/rules/evaluate-rule';
-import { IncompleteError } from '../alerting/rules/instant-vector';
 import type { EvaluationRequest, EvaluationResponse, Outcome } from '../alerting/tasks/evaluation';
 import type { Id } from '../model/id';
 import { log } from '../platform/log';
@@ -10,6 +8,8 @@ import type { SampleStore } from '../promql/store';
 import type { HostNames } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import type { Services } from '../registry/services';
+import { RuleError } from '../rules/evaluate-rule';
+import { IncompleteError } from '../rules/instant-vector';
 import type { Tenant } from '../tenancy/tenants';
 import {
   type AlertingView,

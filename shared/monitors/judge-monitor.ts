@@ -1,5 +1,3 @@
-import type { InstantSample } from '../alerting/rules/evaluate-rule';
-import { instantVector, wholeOf } from '../alerting/rules/instant-vector';
 import { labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
 import { slicesOf } from '../model/slices';
@@ -7,6 +5,8 @@ import { quotedNames } from '../promql/dotted-names';
 import type { QueryOptions } from '../promql/query';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import { HOST_LABELS, type RegisteredHost } from '../registry/host-labels';
+import type { InstantSample } from '../rules/evaluate-rule';
+import { instantVector, wholeOf } from '../rules/instant-vector';
 import { parseExpression } from './expression';
 import { promqlOf } from './expression-promql';
 import {

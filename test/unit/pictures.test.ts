@@ -1,7 +1,8 @@
 /** Checks the state diagrams in documents against the code that moves between these states. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Alert, advanceAlerts, RESOLVED_RETENTION_MS } from '../../shared/alerting/rules/alert-state';
+import { type Alert, RESOLVED_RETENTION_MS } from '../../shared/alerting/delivery/alert';
+import { advanceAlerts } from '../../shared/rules/alert-state';
 
 const read = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
 
@@ -35,7 +36,7 @@ test('the picture of an alert has exactly the transitions that advanceAlerts mak
           seen.add(`${before?.state ?? '[*]'} --> ${after[0]?.state ?? '[*]'}`);
         }
   const moves = [...seen].filter((arrow) => !/^(\S+) --> \1$/.test(arrow.replaceAll('[*]', 'none')));
-  expect(moves.sort()).toEqual(arrowsOf('shared/alerting/README.md'));
+  expect(moves.sort()).toEqual(arrowsOf('shared/rules/README.md'));
 });
 
 test('the picture of a replay has the states that the recovery table stores', () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { bodiesOf } from '../../../shared/alerting/result-bodies';
-import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
 import { labelsKey } from '../../../shared/model/labels';
 import type { SampleColumns } from '../../../shared/promql/store';
+import type { RuleGroup } from '../../../shared/rules/rule-document';
 import { apiUrlOf, apiUrlOption } from '../api-url';
 import { type CommonOptions, command, run } from '../command';
 import { withCommandKey } from '../command-key';

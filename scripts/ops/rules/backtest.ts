@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Backtest } from '../../../shared/alerting/rules/backtest';
-import { formatFloat } from '../../../shared/alerting/rules/template/format';
 import { METRIC_NAME } from '../../../shared/model/labels';
+import type { Backtest } from '../../../shared/rules/backtest';
+import { formatFloat } from '../../../shared/rules/template/format';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';
 import { table } from '../table';

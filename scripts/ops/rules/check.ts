@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { lintRuleGroup, selectorsOf } from '../../../shared/alerting/rules/lint';
-import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
-import { parseRuleFile } from '../../../shared/alerting/rules/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
+import { lintRuleGroup, selectorsOf } from '../../../shared/rules/lint';
+import type { RuleGroup } from '../../../shared/rules/rule-document';
+import { parseRuleFile } from '../../../shared/rules/rule-file';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';
 import { OperatorError } from '../invoke';

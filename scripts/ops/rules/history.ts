@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { SampleStore } from '../../../shared/promql/store';
 import {
   type Backtest,
   BacktestLimitError,
@@ -6,10 +7,9 @@ import {
   type BacktestPart,
   backtest,
   type FailedRule,
-} from '../../../shared/alerting/rules/backtest';
-import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
-import { parseRuleFile } from '../../../shared/alerting/rules/rule-file';
-import type { SampleStore } from '../../../shared/promql/store';
+} from '../../../shared/rules/backtest';
+import type { RuleGroup } from '../../../shared/rules/rule-document';
+import { parseRuleFile } from '../../../shared/rules/rule-file';
 import { progress } from '../command';
 import { OperatorError } from '../invoke';
 import { parseDurationOption, parseTime, requireOrder } from '../option-values';

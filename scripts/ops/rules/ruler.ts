@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
-import { type RuleGroupDocument, rulesYaml } from '../../../shared/alerting/rules/rule-document';
 import { RULER } from '../../../shared/http/contract/rules';
+import { type RuleGroupDocument, rulesYaml } from '../../../shared/rules/rule-document';
 import type { ApiKeyOptions } from '../api-key';
 import { TenantApi } from '../tenant-api';
 

@@ -1,9 +1,4 @@
-import type { Alert } from '../../../shared/alerting/rules/alert-state';
-import { alertNameOf, type InstantSample, ruleNameOf } from '../../../shared/alerting/rules/evaluate-rule';
-import { evaluateRuleGroup, type RuleState } from '../../../shared/alerting/rules/evaluate-rule-group';
-import { instantVector } from '../../../shared/alerting/rules/instant-vector';
-import type { RuleGroup } from '../../../shared/alerting/rules/rule-document';
-import { formatFloat } from '../../../shared/alerting/rules/template/format';
+import type { Alert } from '../../../shared/alerting/delivery/alert';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { promqlDurationText } from '../../../shared/promql/numbers';
@@ -15,6 +10,11 @@ import {
   SeriesNotationError,
 } from '../../../shared/promql/series-notation';
 import { compareLabelBytes } from '../../../shared/promql/vectors';
+import { alertNameOf, type InstantSample, ruleNameOf } from '../../../shared/rules/evaluate-rule';
+import { evaluateRuleGroup, type RuleState } from '../../../shared/rules/evaluate-rule-group';
+import { instantVector } from '../../../shared/rules/instant-vector';
+import type { RuleGroup } from '../../../shared/rules/rule-document';
+import { formatFloat } from '../../../shared/rules/template/format';
 import type { AlertCase, ExprCase, RuleTest, RuleTestFile } from './test-file';
 
 /** Result of one test in a file. */

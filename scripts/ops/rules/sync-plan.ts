@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RuleGroupDocument } from '../../../shared/alerting/rules/rule-document';
+import type { RuleGroupDocument } from '../../../shared/rules/rule-document';
 
 export interface GroupChange {
   readonly action: 'create' | 'change' | 'remove';

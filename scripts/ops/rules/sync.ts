@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { RuleGroupDocument } from '../../../shared/alerting/rules/rule-document';
-import { parseRuleFile } from '../../../shared/alerting/rules/rule-file';
+import type { RuleGroupDocument } from '../../../shared/rules/rule-document';
+import { parseRuleFile } from '../../../shared/rules/rule-file';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command, print } from '../command';
 import { OperatorError } from '../invoke';

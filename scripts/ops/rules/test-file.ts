@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
-import { type YamlMapping, YamlReader } from '../../../shared/alerting/rules/yaml-reader';
 import { MINUTE_MS } from '../../../shared/model/duration';
+import { type YamlMapping, YamlReader } from '../../../shared/rules/yaml-reader';
 
 /**
  * A file of rule tests in promtool's format. Times are in ms since the start of the test.

@@ -1,8 +1,7 @@
 import { type Labels, labelsKey, labelValue } from '../../model/labels';
 import { slicesOf } from '../../model/slices';
-import { type Alert, RESOLVED_RETENTION_MS } from '../rules/alert-state';
 import type { Notification, NotificationBatch } from '../tasks/notification';
-import type { RuleGroupState } from '../tasks/rule-group-state';
+import { type Alert, RESOLVED_RETENTION_MS, type RuleGroupAlerts } from './alert';
 import { alertLines, lineText, slackText, subjectText, type TopicMessage } from './message-text';
 
 /** Time after which an Alertmanager ends a firing alert that has not been reported again, in ms. */
@@ -31,7 +30,7 @@ export interface AlertmanagerBody {
  * @see https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export function alertmanagerBodies(
-  states: Iterable<RuleGroupState>,
+  states: Iterable<RuleGroupAlerts>,
   nowMs: number,
   externalUrl: string,
   isDue: (key: string) => boolean,

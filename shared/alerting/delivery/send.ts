@@ -4,8 +4,8 @@ import { log } from '../../platform/log';
 import type { Tenant } from '../../tenancy/tenants';
 import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
 import { type EventBatch, isEventBatch, isUnreadable, type NotificationBatch } from '../tasks/notification';
-import type { RuleGroupState } from '../tasks/rule-group-state';
 import type { TaskStates } from '../tasks/task-states';
+import type { RuleGroupAlerts } from './alert';
 import type { TopicMessage } from './message-text';
 import {
   type Attempt,
@@ -46,7 +46,7 @@ export interface Destination {
 /** Dependencies for sending the notifications of rules. */
 interface RuleDelivery {
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  readonly ruleStates: Pick<TaskStates<RuleGroupState>, 'list'>;
+  readonly ruleStates: Pick<TaskStates<RuleGroupAlerts>, 'list'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
   /**
    * Publishes to an SNS topic.

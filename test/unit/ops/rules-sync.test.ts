@@ -1,5 +1,5 @@
 import { planSync } from '../../../scripts/ops/rules/sync-plan';
-import type { RuleGroupDocument } from '../../../shared/alerting/rules/rule-document';
+import type { RuleGroupDocument } from '../../../shared/rules/rule-document';
 
 /** `ns/group:expr` for each group with one rule. */
 function namespacesOf(texts: readonly string[]): Map<string, RuleGroupDocument[]> {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Alert } from '../../../../shared/alerting/delivery/alert';
 import type { TopicMessage } from '../../../../shared/alerting/delivery/message-text';
 import { MAX_ATTEMPTS, waitMs } from '../../../../shared/alerting/delivery/next-step';
 import { DeliveryError, type OutsideRequest } from '../../../../shared/alerting/delivery/post-outside';
@@ -9,10 +10,9 @@ import {
 } from '../../../../shared/alerting/delivery/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../../shared/alerting/delivery/receivers';
 import { type SendDependencies, type SendReport, sendAll } from '../../../../shared/alerting/delivery/send';
-import type { Alert } from '../../../../shared/alerting/rules/alert-state';
 import type { OutboxItem } from '../../../../shared/alerting/tasks/evaluator-store';
 import type { NotificationBatch } from '../../../../shared/alerting/tasks/notification';
-import type { RuleGroupState } from '../../../../shared/alerting/tasks/rule-group-state';
+import type { RuleGroupState } from '../../../../shared/rules/rule-group-state';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const alert = (state: Alert['state'], fields: Partial<Alert> = {}): Alert => ({
