@@ -82,15 +82,15 @@ async function respondToQuery(
   const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
-  const explanation = usedUnits && explain(store.readings, usedUnits());
+  const explanation = usedUnits && explain(store.results, usedUnits());
   const response = queryResponse(result, limit, atMs, times, explanation);
   const range = {
-    fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
-    toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
+    fromMs: Math.min(...store.results.map(({ range }) => range.fromMs)),
+    toMs: Math.max(...store.results.map(({ range }) => range.toMs)),
   };
   return {
     ...response,
-    headers: { ...response.headers, 'server-timing': serverTiming(store.readings, range, governor.waitedMs) },
+    headers: { ...response.headers, 'server-timing': serverTiming(store.results, range, governor.waitedMs) },
   };
 }
 

@@ -1,14 +1,13 @@
 import { HttpError } from '../../shared/http/http';
-import type { ReadPart } from '../../shared/http/server-timing';
 import type { Aggregate, Samples } from '../../shared/model/aggregates';
 import type { TimeRange } from '../../shared/model/selection';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange, stepGrains } from '../../shared/query/plan';
 import { sampleColumnsOf } from '../../shared/query/point-joiner';
+import type { ReadStats } from '../../shared/query/read';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { readSeries, type SeriesToRead } from '../../shared/query/read-series';
-import type { Selected } from '../../shared/query/select';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs } from './stores';
 
@@ -29,7 +28,7 @@ export function readableRange(range: TimeRange): TimeRange {
 }
 
 /** A slice of a range, converted to the form that the response shows. */
-export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinceMs'> {
+export interface ShownSlice<Shown> extends ReadStats {
   readonly shown: Shown;
 }
 
@@ -53,8 +52,8 @@ export function readShown<Shown>(
       grains,
       budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),
     });
-    const { tiers, missingSinceMs, rolledDays } = found;
-    return { shown: show(sampleColumnsOf(found, grains)), tiers, missingSinceMs, rolledDays };
+    const { tiers, rounds, rolledDays, missingSinceMs } = found;
+    return { shown: show(sampleColumnsOf(found, grains)), tiers, rounds, rolledDays, missingSinceMs };
   };
   return readInSlices(read, range, stepMs);
 }

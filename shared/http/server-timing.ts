@@ -1,10 +1,7 @@
 import type { TimeRange } from '../model/selection';
 import { TIERS } from '../model/tier';
 import { mergeExtents } from '../query/extents';
-import type { Selected } from '../query/select';
-
-/** The part of a read's result that a `Server-Timing` header shows. */
-export type ReadPart = Pick<Selected, 'rolledDays' | 'tiers'>;
+import type { ReadStats } from '../query/read';
 
 /**
  * Formats a `Server-Timing` header for consecutive reads. The header has:
@@ -17,14 +14,14 @@ export type ReadPart = Pick<Selected, 'rolledDays' | 'tiers'>;
  * @see https://www.w3.org/TR/server-timing/
  */
 export function serverTiming(
-  readings: readonly ReadPart[],
+  reads: readonly Pick<ReadStats, 'rolledDays' | 'tiers'>[],
   { fromMs, toMs }: TimeRange,
   waitedMs: number,
 ): string {
   const ofTiers = TIERS.map((tier) => {
-    const each = readings.map(({ tiers }) => tiers[tier]);
-    const durationMs = each.reduce((sum, reading) => sum + reading.durationMs, 0);
-    const samples = each.reduce((sum, reading) => sum + reading.samples, 0);
+    const each = reads.map(({ tiers }) => tiers[tier]);
+    const durationMs = each.reduce((sum, stats) => sum + stats.durationMs, 0);
+    const samples = each.reduce((sum, stats) => sum + stats.samples, 0);
     const matched = each.flatMap(({ places }) =>
       places.flatMap(({ matched, extent }) => (matched > 0 && extent !== undefined ? [extent] : [])),
     );
@@ -33,7 +30,7 @@ export function serverTiming(
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${extents}"`;
   });
-  const rolledDays = readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
+  const rolledDays = reads.reduce((sum, read) => sum + read.rolledDays, 0);
   return [
     ...ofTiers,
     ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`]),

@@ -3,7 +3,7 @@ import { TIERS, type Tier } from '../model/tier';
 import { PRICE } from '../platform/prices';
 import { READ_UNIT_BYTES, type StoreUnit } from '../platform/units';
 import type { ExplainedRead, Explanation } from './explanation';
-import type { SelectorReading } from './tier-samples';
+import type { SelectorResult } from './tier-samples';
 
 /**
  * Builds the field `explain` of a query's response.
@@ -11,13 +11,13 @@ import type { SelectorReading } from './tier-samples';
  * @param used billing units that the clients of the stores counted during the query
  */
 export function explain(
-  readings: readonly SelectorReading[],
+  results: readonly SelectorResult[],
   used: ReadonlyMap<StoreUnit, number>,
 ): Explanation {
   const readUnits = used.get('ReadUnits') ?? 0;
   const objectGets = used.get('ObjectGets') ?? 0;
   return {
-    reads: readings.map(explainRead),
+    reads: results.map(explainRead),
     memoryCalls: used.get('RedisCalls') ?? 0,
     tableCalls: used.get('TableCalls') ?? 0,
     readUnits,
@@ -39,7 +39,7 @@ function explainRead({
   rounds,
   rolledDays,
   tiers,
-}: SelectorReading): ExplainedRead {
+}: SelectorResult): ExplainedRead {
   const ofTier = (tier: Tier) => {
     const { samples, places } = tiers[tier];
     const bytes = places.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -3,7 +3,7 @@ import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
-import type { Reading } from './read';
+import type { SourceResult } from './read';
 
 /** Number of matching steps after which the clock is checked. One million steps take a few ms. */
 const STEPS_A_CHECK = 1_000_000;
@@ -132,9 +132,9 @@ export class ExpectedSamples {
    *
    * @throws {SelectLimitError}
    */
-  settle({ block, points }: Pick<Reading, 'block' | 'points'>): void {
+  settle({ block, points }: Pick<SourceResult, 'block' | 'points'>): void {
     let count = sampleCount(block);
-    for (const { timestamps } of points?.series ?? []) count += timestamps.length;
+    for (const { timestamps } of points ?? []) count += timestamps.length;
     this.budget.expectSamples(-this.largestEstimate(), this.matchers);
     this.byHome = undefined;
     this.budget.takeSamples(count, this.matchers);

@@ -6,16 +6,14 @@ import { equals, isIn } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tenant } from '../tenancy/tenants';
+import type { ReadStats } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies } from './read-context';
-import type { Selected, SourceBlock } from './select';
+import type { SourceBlock } from './select';
 import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
 import { whereaboutsIn } from './whereabouts';
 
 const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
-
-/** Series of one source, in the order in which they were requested. */
-export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks'> {}
 
 /** Series of one source to read. */
 export interface SeriesToRead {
@@ -29,6 +27,7 @@ export interface SeriesToRead {
  * Reads series of one source from all tiers.
  *
  * @param options without a budget, the number of samples is not limited
+ * @returns the series in the order in which they were requested
  * @throws {IncompleteReadError | SelectLimitError}
  */
 export async function readSeries(
@@ -37,22 +36,21 @@ export async function readSeries(
   { source, series, known }: SeriesToRead,
   range: TimeRange,
   { budget = new ReadBudget(UNLIMITED), ...options }: Partial<Omit<ReadOptions, 'matchers'>> = {},
-): Promise<ReadSeries> {
+): Promise<SourceBlock & ReadStats> {
   const found = foundIn(known, sourceIdOf(tenant.id, source), series);
   const names = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)!));
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, [...names])];
   budget.takeSeries(series.length, matchers);
   const reads = new SourceReads(dependencies, tenant);
-  const [reading] = await reads.read([found], range, { budget, matchers, ...options });
-  const { block, points, ...rest } = reading!;
+  const [result] = await reads.read([found], range, { budget, matchers, ...options });
+  const { block, points, ...stats } = result!;
   const positions = series.map((labels) => found.layout.columns.get(labelsKey(labels))!);
   return {
-    ...rest,
+    ...stats,
     block: { timestamps: block.timestamps, columns: positions.map((position) => block.columns[position]!) },
     layout: { series },
     joined: [],
-    points: points && positions.map((position) => points.series[position]!),
-    rolledDays: points?.days ?? 0,
+    points: points && positions.map((position) => points[position]!),
   };
 }
 

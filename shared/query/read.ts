@@ -34,26 +34,33 @@ export interface TierPlace extends Omit<LocatedBlock, 'block'> {
   readonly extent: Extent | undefined;
 }
 
-export interface TierReading {
+interface TierStats {
   readonly durationMs: number;
   /** Number of samples read, before the tiers are merged. */
   readonly samples: number;
   readonly places: readonly TierPlace[];
 }
 
-export interface Reading {
-  /** One column for each requested series. */
-  readonly block: Block;
-  /** Points from rollups, by column, and the number of days they cover; undefined if there are no points. */
-  readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
-  readonly tiers: Readonly<Record<Tier, TierReading>>;
+/** Statistics about a read of one or more sources. */
+export interface ReadStats {
+  readonly tiers: Readonly<Record<Tier, TierStats>>;
   /** Number of rounds of requests beyond memory; 0 when memory had everything. */
   readonly rounds: number;
+  /** Number of days read from rollups, summed over all sources. */
+  readonly rolledDays: number;
   /**
    * Samples that arrived at or after this time, in ms, may be missing; undefined if none are. See
    * {@link IncompleteReadError}.
    */
   readonly missingSinceMs: number | undefined;
+}
+
+/** The samples of one source's requested series. */
+export interface SourceResult extends ReadStats {
+  /** One column for each requested series. */
+  readonly block: Block;
+  /** Points from rollups, by column; undefined if there are no points. */
+  readonly points?: readonly Points[] | undefined;
 }
 
 /** Maximum number of requests in progress. */
@@ -76,14 +83,14 @@ export function readSource(
   tenant: Tenant,
   request: SourceRead,
   allowsMissing: boolean,
-): Promise<Reading> {
+): Promise<SourceResult> {
   const homes = contextsOf(dependencies, tenant, request);
   if (homes.length === 1) return readHome(homes[0]!, allowsMissing);
-  return Promise.all(homes.map((read) => readHome(read, allowsMissing))).then(joinReadings);
+  return Promise.all(homes.map((read) => readHome(read, allowsMissing))).then(joinHomes);
 }
 
 /** Reads the tiers. Starts again if an object was removed during the read. */
-async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
+async function readHome(read: ReadContext, allowsMissing: boolean): Promise<SourceResult> {
   for (let restarts = 0; ; restarts++) {
     try {
       // Retry without rollups: a retry with rollups would find the same directory entry, whose object is gone.
@@ -94,7 +101,7 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
   }
 }
 
-async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
+async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<SourceResult> {
   const { stores, request, selection } = read;
   const beganMs = performance.now();
   const refs = partitionsOf(read.days);
@@ -117,20 +124,21 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   );
   return {
     block: mergeAll([...fromHot.blocks, ...warm.blocks, ...cold.blocks]) ?? gather(selection.wanted, [], []),
-    points,
+    points: points?.series,
     tiers: {
-      hot: fromHot.reading,
-      warm: warm.reading,
-      cold: rolledPlaces.length === 0 ? cold.reading : withPlaces(cold.reading, rolledPlaces),
+      hot: fromHot.stats,
+      warm: warm.stats,
+      cold: rolledPlaces.length === 0 ? cold.stats : withPlaces(cold.stats, rolledPlaces),
     },
     rounds: found.rounds ?? 0,
+    rolledDays: points?.days ?? 0,
     missingSinceMs,
   };
 }
 
-function withPlaces(reading: TierReading, more: readonly TierPlace[]): TierReading {
-  const samples = more.reduce((sum, { matched }) => sum + matched, reading.samples);
-  return { ...reading, samples, places: [...reading.places, ...more] };
+function withPlaces(stats: TierStats, more: readonly TierPlace[]): TierStats {
+  const samples = more.reduce((sum, { matched }) => sum + matched, stats.samples);
+  return { ...stats, samples, places: [...stats.places, ...more] };
 }
 
 /**
@@ -151,13 +159,10 @@ async function missingSince(
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
-/** A tier's blocks in the range, without deleted samples. */
-interface LocatedTier {
-  readonly blocks: readonly Block[];
-  readonly reading: TierReading;
-}
-
-const NOTHING: LocatedTier = { blocks: [], reading: { durationMs: 0, samples: 0, places: [] } };
+const NOTHING: ReturnType<typeof cutToRange> = {
+  blocks: [],
+  stats: { durationMs: 0, samples: 0, places: [] },
+};
 
 /** Cuts a tier's blocks to the range, and removes deleted samples. */
 function cutToRange(
@@ -165,7 +170,7 @@ function cutToRange(
   tier: Tier,
   found: readonly LocatedBlock[],
   durationMs: number,
-): LocatedTier {
+): { readonly blocks: readonly Block[]; readonly stats: TierStats } {
   const places: TierPlace[] = [];
   let samples = 0;
   const blocks = found.map(({ place, bytes, samples: stored, block: whole }) => {
@@ -178,17 +183,17 @@ function cutToRange(
     samples += matched;
     return block;
   });
-  return { blocks, reading: { durationMs, samples, places } };
+  return { blocks, stats: { durationMs, samples, places } };
 }
 
-/** Joins readings of the same series from different homes. */
-function joinReadings(readings: readonly Reading[]): Reading {
-  return { block: mergeAll(readings.map(({ block }) => block))!, ...joinReports(readings) };
+/** Joins the results for the same series from different homes. */
+function joinHomes(results: readonly SourceResult[]): SourceResult {
+  return { block: mergeAll(results.map(({ block }) => block))!, ...joinStats(results) };
 }
 
-/** Returns the earliest arrival time from which any reading may lack samples; undefined if none are missing. */
-export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs'>[]): number | undefined {
-  return earliest(readings.map(({ missingSinceMs }) => missingSinceMs));
+/** Returns the earliest arrival time from which any read may lack samples; undefined if none are missing. */
+export function earliestMissing(all: readonly Pick<ReadStats, 'missingSinceMs'>[]): number | undefined {
+  return earliest(all.map(({ missingSinceMs }) => missingSinceMs));
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {
@@ -197,22 +202,23 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Joins the reports of concurrent readings, without their samples. Adds up the sample counts of each tier, and lists
- * the places of all readings. Takes the longest duration of each tier and the largest number of rounds, because the
- * readings ran at the same time.
+ * Joins the statistics of concurrent reads. Adds up their counts of samples and of days from rollups, and lists all
+ * places. Takes the longest duration of each tier and the largest number of rounds, because the reads ran at the same
+ * time.
  */
-export function joinReports(readings: readonly Reading[]): Omit<Reading, 'block' | 'points'> {
-  const join = (tier: Tier): TierReading => {
-    const all = readings.map(({ tiers }) => tiers[tier]);
+export function joinStats(all: readonly ReadStats[]): ReadStats {
+  const join = (tier: Tier): TierStats => {
+    const each = all.map(({ tiers }) => tiers[tier]);
     return {
-      durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
-      samples: all.reduce((sum, { samples }) => sum + samples, 0),
-      places: all.flatMap(({ places }) => places),
+      durationMs: each.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
+      samples: each.reduce((sum, { samples }) => sum + samples, 0),
+      places: each.flatMap(({ places }) => places),
     };
   };
   return {
     tiers: { hot: join('hot'), warm: join('warm'), cold: join('cold') },
-    rounds: readings.reduce((most, { rounds }) => Math.max(most, rounds), 0),
-    missingSinceMs: earliestMissing(readings),
+    rounds: all.reduce((most, { rounds }) => Math.max(most, rounds), 0),
+    rolledDays: all.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
+    missingSinceMs: earliestMissing(all),
   };
 }

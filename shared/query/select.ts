@@ -13,7 +13,7 @@ import { SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedLabels, type SourceSeries, withJoined } from './find-series';
-import { joinReports, type Reading } from './read';
+import { joinStats, type ReadStats } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies } from './read-context';
 import { foundIn } from './read-series';
@@ -49,11 +49,9 @@ export interface SourceBlock {
   readonly points?: readonly Points[] | undefined;
 }
 
-export interface Selected extends Omit<Reading, 'block' | 'points'> {
+export interface SelectResult extends ReadStats {
   /** One block for each source, with a column for each matching series, even if the series has no samples. */
   readonly blocks: readonly SourceBlock[];
-  /** Number of days read from rollups, summed over all sources. */
-  readonly rolledDays: number;
 }
 
 interface MatchedSource extends FoundSource, Pick<SourceSeries, 'source' | 'series'> {}
@@ -92,7 +90,11 @@ export class Querier {
    * @throws {InvalidPatternError} when a regular expression cannot be used
    * @throws {IncompleteReadError} unless `allowsMissing`
    */
-  async select(matchers: readonly Matcher[], range: TimeRange, hints: SelectHints = {}): Promise<Selected> {
+  async select(
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    hints: SelectHints = {},
+  ): Promise<SelectResult> {
     const budget = hints.budget ?? new ReadBudget(DEFAULT_LIMITS);
     try {
       return await this.selectWithin(budget, matchers, range, hints);
@@ -107,7 +109,7 @@ export class Querier {
     matchers: readonly Matcher[],
     range: TimeRange,
     hints: SelectHints,
-  ): Promise<Selected> {
+  ): Promise<SelectResult> {
     const source = hostNamedBy(matchers);
     const { sources, joined } =
       source === undefined
@@ -117,16 +119,15 @@ export class Querier {
     budget.takeSeries(count, matchers);
     const { grains, allowsMissing, admit } = hints;
     admit?.(count);
-    const readings = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
+    const results = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
     return {
-      blocks: readings.map(({ block, points }, i) => ({
+      blocks: results.map(({ block, points }, i) => ({
         block,
         layout: sources[i]!.layout,
         joined: joinedLabels(sources[i]!.source, joined),
-        points: points?.series,
+        points,
       })),
-      rolledDays: readings.reduce((sum, { points }) => sum + (points?.days ?? 0), 0),
-      ...joinReports(readings),
+      ...joinStats(results),
     };
   }
 

@@ -8,7 +8,7 @@ import { slicesOf } from '../model/slices';
 import { anyLimiter, JoinedCalls, type Limiter, limiter } from '../platform/concurrency';
 import type { RequestedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
-import { joinReports, type Reading, readSource } from './read';
+import { joinStats, readSource, type SourceResult } from './read';
 import { ExpectedSamples, type ReadBudget } from './read-budget';
 import type { ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts, type Whereabouts } from './whereabouts';
@@ -21,7 +21,7 @@ const MAX_SOURCES = 1_000;
  */
 const PARALLEL_REQUESTS = 32;
 
-const NOTHING_READ = joinReports([]).tiers;
+const NOTHING_READ = joinStats([]).tiers;
 
 /** The series found in one source, and where they may be stored. */
 export interface FoundSource {
@@ -51,7 +51,7 @@ export interface ReadOptions {
  * their series: a tenant's rules, and the selectors of a query, often need different metrics of the same sources.
  */
 export class SourceReads {
-  private readonly together = new JoinedCalls<readonly SourceRead[], readonly Promise<Reading>[]>();
+  private readonly together = new JoinedCalls<readonly SourceRead[], readonly Promise<SourceResult>[]>();
   /** Limits the number of requests of all reads together. */
   readonly limited: Limiter = limiter(PARALLEL_REQUESTS);
 
@@ -70,13 +70,13 @@ export class SourceReads {
     sources: readonly FoundSource[],
     range: TimeRange,
     { allowsMissing = false, grains, budget, matchers }: ReadOptions,
-  ): Promise<Reading[]> {
+  ): Promise<SourceResult[]> {
     const beyondHot: Limiter = (work) =>
       this.limited(async () => {
         budget.check();
         return work();
       });
-    const readings: Reading[] = [];
+    const results: SourceResult[] = [];
     for (const slice of slicesOf(sources, MAX_SOURCES)) {
       budget.check();
       const requests = slice.map(({ sourceId, layout: wanted, whereabouts, deletions }): SourceRead => {
@@ -85,7 +85,7 @@ export class SourceReads {
       });
       // Do not combine reads that use rollups: their points are stored by column, and a single series cannot be picked
       // from them.
-      const reading =
+      const reads =
         grains === undefined
           ? await this.together.add(
               `${range.fromMs} ${range.toMs} ${allowsMissing}`,
@@ -93,15 +93,15 @@ export class SourceReads {
               async (lists) => this.readLists(lists, allowsMissing),
             )
           : requests.map((each) => this.readOne(each, allowsMissing));
-      readings.push(...(await Promise.all(reading)));
+      results.push(...(await Promise.all(reads)));
     }
-    return readings;
+    return results;
   }
 
-  private readOne(request: SourceRead, allowsMissing: boolean): Promise<Reading> {
-    return readSource(this.dependencies, this.tenant, request, allowsMissing).then((reading) => {
-      request.expected[0]!.settle(reading);
-      return reading;
+  private readOne(request: SourceRead, allowsMissing: boolean): Promise<SourceResult> {
+    return readSource(this.dependencies, this.tenant, request, allowsMissing).then((result) => {
+      request.expected[0]!.settle(result);
+      return result;
     });
   }
 
@@ -109,25 +109,28 @@ export class SourceReads {
    * Reads several lists of sources over one range. Returns a promise for each source, so a source that fails does not
    * fail the other lists.
    */
-  private readLists(lists: readonly (readonly SourceRead[])[], allowsMissing: boolean): Promise<Reading>[][] {
+  private readLists(
+    lists: readonly (readonly SourceRead[])[],
+    allowsMissing: boolean,
+  ): Promise<SourceResult>[][] {
     const [only, ...others] = lists as [readonly SourceRead[]];
     // Nothing to combine: no source occurs twice in a list.
     if (others.length === 0) return [only.map((each) => this.readOne(each, allowsMissing))];
-    const readings = new Map<SourceRead, Promise<Reading>>();
+    const results = new Map<SourceRead, Promise<SourceResult>>();
     // Combine only reads that have the same list of the source's deletions.
     for (const own of Map.groupBy(lists.flat(), ({ sourceId }) => sourceId).values())
       for (const same of Map.groupBy(own, ({ deletions }) => deletions).values()) {
         const combined = same.length === 1 ? undefined : this.readCombined(same, allowsMissing);
         for (const [i, each] of same.entries())
-          readings.set(each, combined?.[i] ?? this.readOne(each, allowsMissing));
+          results.set(each, combined?.[i] ?? this.readOne(each, allowsMissing));
       }
-    return lists.map((list) => list.map((each) => readings.get(each)!));
+    return lists.map((list) => list.map((each) => results.get(each)!));
   }
 
   /** Combines several reads of a source into one read of all their series. */
-  private readCombined(same: readonly SourceRead[], allowsMissing: boolean): Promise<Reading>[] {
+  private readCombined(same: readonly SourceRead[], allowsMissing: boolean): Promise<SourceResult>[] {
     const wanted = mergeLayouts(same.map((each) => each.wanted));
-    const reading = readSource(
+    const result = readSource(
       this.dependencies,
       this.tenant,
       {
@@ -140,7 +143,7 @@ export class SourceReads {
       allowsMissing,
     );
     return same.map(async (each, i) => {
-      const { block, tiers, ...whole } = await reading.catch((error: unknown) => {
+      const { block, tiers, ...whole } = await result.catch((error: unknown) => {
         // If every query has exceeded its budget, the combined read fails with the error of just one query. Throw the
         // error of this query instead.
         each.expected[0]!.budget.check();

@@ -7,11 +7,12 @@ import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';
 import { clampRange } from './plan';
 import { sampleColumnsOf } from './point-joiner';
+import type { ReadStats } from './read';
 import type { ReadBudget } from './read-budget';
-import type { Querier, Selected } from './select';
+import type { Querier } from './select';
 
 /** The result of one selector's read. */
-export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds' | 'tiers'> {
+export interface SelectorResult extends ReadStats {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
   readonly grains: RequestedGrains | undefined;
@@ -22,8 +23,8 @@ export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds' 
 
 /** Gives PromQL access to the samples of all tiers. */
 export class TierSamples implements SampleStore {
-  /** One reading for each selector that found series. */
-  readonly readings: SelectorReading[] = [];
+  /** One result for each selector that found series. */
+  readonly results: SelectorResult[] = [];
 
   constructor(
     private readonly querier: Pick<Querier, 'select'>,
@@ -66,11 +67,11 @@ export class TierSamples implements SampleStore {
       const readable = clampRange(range, this.nowMs, this.retentionMs);
       if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
       const options = { allowsMissing: true, budget: this.budget, grains, admit };
-      const selected = await this.querier.select(matchers, readable, options);
-      const { blocks, tiers, missingSinceMs, rolledDays, rounds } = selected;
+      const { blocks, ...stats } = await this.querier.select(matchers, readable, options);
+      const { missingSinceMs } = stats;
       if (blocks.length > 0) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
-        this.readings.push({ matchers, range: readable, grains, why, series, rolledDays, rounds, tiers });
+        this.results.push({ matchers, range: readable, grains, why, series, ...stats });
       }
       return {
         series: blocks

@@ -142,7 +142,7 @@ describe('PromQL over rollups', () => {
     const found = await textsOf(store, query, widened);
     expect(readListed).not.toHaveBeenCalled();
     readListed.mockRestore();
-    expect(store.readings.some(({ tiers }) => tiers.cold.samples > 0)).toBe(true);
+    expect(store.results.some(({ tiers }) => tiers.cold.samples > 0)).toBe(true);
     expect(found).toEqual(await textsOf(memory, query, exact));
   });
 
@@ -172,8 +172,8 @@ describe('PromQL over rollups', () => {
     // The read that was refused asked for nothing beyond the index.
     expect(manifestDays).toHaveBeenCalledTimes(3 * ofWhole);
     manifestDays.mockRestore();
-    expect(store.readings).toHaveLength(2);
-    const samples = store.readings.map(
+    expect(store.results).toHaveLength(2);
+    const samples = store.results.map(
       ({ tiers: { hot, warm, cold } }) => hot.samples + warm.samples + cold.samples,
     );
     expect(samples[0]! + samples[1]!).toBeGreaterThan(900);
@@ -276,7 +276,7 @@ describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
       const startMs = FROM + DAY + random.pick([0, 0, HOUR, MINUTE]);
       const range = { startMs, endMs: startMs + 4 * DAY, stepMs: random.pick([HOUR, 6 * HOUR, DAY]) };
       const found = await rangeQuery(store, query, range, onRollups);
-      if (store.readings.some(({ rolledDays }) => rolledDays > 0)) rolled++;
+      if (store.results.some(({ rolledDays }) => rolledDays > 0)) rolled++;
       expectSame({ i, query, ...range }, found, await rangeQuery(memory, query, range, exact));
     }
     return rolled / QUERIES;

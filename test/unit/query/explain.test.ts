@@ -1,17 +1,18 @@
 import { equals } from '../../../shared/model/matcher';
 import { explain } from '../../../shared/query/explain';
-import type { SelectorReading } from '../../../shared/query/tier-samples';
+import type { SelectorResult } from '../../../shared/query/tier-samples';
 
 const DAY = 86_400_000;
 const nothing = { durationMs: 0, samples: 0, places: [] };
 const place = { tier: 'cold' as const, place: 'k', samples: 90, matched: 40, extent: undefined };
-const reading: SelectorReading = {
+const result: SelectorResult = {
   matchers: [equals('job', 'shop')],
   range: { fromMs: 0, toMs: 4 * DAY },
   grains: undefined,
   why: 'the range is shorter than 3 days',
   series: 2,
   rolledDays: 0,
+  missingSinceMs: undefined,
   rounds: 2,
   tiers: {
     hot: nothing,
@@ -31,7 +32,7 @@ test('the explanation has what each selector read from each tier, and what the q
     ['RedisCalls', 1],
     ['TableCalls', 3],
   ] as const);
-  expect(explain([reading], used)).toEqual({
+  expect(explain([result], used)).toEqual({
     reads: [
       {
         selector: '{job="shop"}',
@@ -63,8 +64,8 @@ test('the explanation has what each selector read from each tier, and what the q
 });
 
 test('tiers beyond memory are not asked when nothing has left it', () => {
-  const tiers = { ...reading.tiers, warm: nothing, cold: nothing };
-  const [read] = explain([{ ...reading, tiers, rounds: 0 }], new Map()).reads;
+  const tiers = { ...result.tiers, warm: nothing, cold: nothing };
+  const [read] = explain([{ ...result, tiers, rounds: 0 }], new Map()).reads;
   const why = 'not read: nothing of the range has left memory';
   expect(read!.tiers).toMatchObject({ warm: { why }, cold: { why } });
   expect(read).toMatchObject({ readUnits: 0, objectGets: 0, dollars: 0 });
@@ -73,7 +74,7 @@ test('tiers beyond memory are not asked when nothing has left it', () => {
 test('the explanation says which rollups were read, and why', () => {
   const grains = { grainMs: 3_600_000, use: 'sum' as const, edges: 'widened' as const };
   const why = 'max_source_resolution allows them';
-  expect(explain([{ ...reading, grains, why }], new Map()).reads).toEqual([
+  expect(explain([{ ...result, grains, why }], new Map()).reads).toEqual([
     expect.objectContaining({ read: 'rollups of 3600s', why }),
   ]);
 });
