@@ -7,7 +7,7 @@ import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import type { ReadStats } from '../../shared/query/read';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { readInSlices } from '../../shared/query/read-in-slices';
-import { readSeries, type SeriesToRead } from '../../shared/query/read-series';
+import { readSeries, type SeriesRequest } from '../../shared/query/read-series';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs } from './stores';
 
@@ -40,14 +40,14 @@ export interface ShownSlice<Shown> extends ReadStats {
  */
 export function readShown<Shown>(
   tenant: Tenant,
-  wanted: SeriesToRead,
+  request: SeriesRequest,
   range: TimeRange,
   { stepMs, aggregate, partial }: ShownAs,
   show: (samples: readonly Samples[]) => Shown,
 ): Promise<ShownSlice<Shown>[]> {
   const grains = stepGrains(stepMs, aggregate);
   const read = async (slice: TimeRange, samples: number) => {
-    const found = await readSeries(dependencies, tenant, wanted, slice, {
+    const found = await readSeries(dependencies, tenant, request, slice, {
       allowsMissing: partial === 'true',
       grains,
       budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),

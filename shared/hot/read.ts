@@ -21,7 +21,7 @@ import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
 
 /** The result of a read of memory. */
-export interface HotRead {
+export interface HotResult {
   readonly blocks: readonly LocatedBlock[];
   /**
    * The mark of each partition, as it was when the read fetched it. A partition that was read by several commands has
@@ -79,7 +79,7 @@ export async function readHot(
   longestWindowMs: number,
   nowMs: number,
   layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
-): Promise<HotRead> {
+): Promise<HotResult> {
   const { groups, range } = selection;
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const picks = picksOf(selection);
@@ -125,9 +125,9 @@ export async function readHot(
  */
 async function readMarksAgain(
   hot: HotTier,
-  { marks, left }: HotRead,
+  { marks, left }: HotResult,
   later: readonly FoundWindow[],
-): Promise<Pick<HotRead, 'marks' | 'left'>> {
+): Promise<Pick<HotResult, 'marks' | 'left'>> {
   const refs = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...refs.values()], PARALLEL, async (ref) => ({
     ref,

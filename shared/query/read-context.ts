@@ -19,7 +19,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { type DayPlan, planDays } from './plan';
 import type { ExpectedSamples } from './read-budget';
-import type { HomeGroups, Whereabouts } from './whereabouts';
+import type { SourceLocation } from './source-location';
 
 export interface ReadDependencies {
   readonly hot: HotTier;
@@ -40,14 +40,16 @@ export interface ReadDependencies {
   readonly now: () => number;
 }
 
-/** A planned read of series of one source. */
-export interface SourceRead extends Whereabouts {
+/** A request to read series of one source. */
+export interface SourceRequest extends SourceLocation {
   readonly sourceId: Id;
   /** The series to read, all of this source. */
   readonly wanted: Layout;
   readonly range: TimeRange;
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
+  /** Whether to answer even though samples are known to be missing. */
+  readonly allowsMissing: boolean;
   /** Limits how many reads go beyond memory at the same time. */
   readonly beyondHot: Limiter;
   /** Rollups that may replace the samples of whole days by points. */
@@ -57,13 +59,12 @@ export interface SourceRead extends Whereabouts {
 }
 
 /**
- * Creates one context for each home of the source ({@link HomeGroups}). A home is the source itself, or its
- * pool.
+ * Creates one context for each home of the source. A home is the source itself, or its pool.
  */
 export function contextsOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  request: SourceRead,
+  request: SourceRequest,
 ): ReadContext[] {
   const { homes } = request;
   // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.
@@ -74,8 +75,8 @@ export function contextsOf(
 function contextOf(
   stores: ReadDependencies,
   tenant: Tenant,
-  { id: homeId, groups, layouts, picks }: HomeGroups,
-  request: SourceRead,
+  { id: homeId, groups, layouts, picks }: SourceLocation['homes'][number],
+  request: SourceRequest,
   grains: RequestedGrains | undefined,
 ): ReadContext {
   const { wanted, deletions, windowLengthsMs } = request;
@@ -110,7 +111,7 @@ function tombstonesIn(
 export interface ReadContext {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
-  readonly request: SourceRead;
+  readonly request: SourceRequest;
   /** Id of the source, or of the pool whose groups hold the source's series. */
   readonly homeId: Id;
   /** The selection's range begins no earlier than the source's first sample. */

@@ -1,22 +1,20 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
-import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
-import { layoutOf } from '../model/layout';
 import { equals, isIn } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tenant } from '../tenancy/tenants';
 import type { ReadStats } from './read';
 import { ReadBudget } from './read-budget';
+import { ReadCombiner, type ReadOptions } from './read-combiner';
 import type { ReadDependencies } from './read-context';
 import type { SourceBlock } from './select';
-import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
-import { whereaboutsIn } from './whereabouts';
+import { foundIn } from './source-location';
 
 const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
 
-/** Series of one source to read. */
-export interface SeriesToRead {
+/** A request to read series of one source. */
+export interface SeriesRequest {
   readonly source: Labels;
   readonly series: readonly Labels[];
   /** The source's catalogue. Series that it lacks have no samples. */
@@ -33,16 +31,16 @@ export interface SeriesToRead {
 export async function readSeries(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  { source, series, known }: SeriesToRead,
+  { source, series, known }: SeriesRequest,
   range: TimeRange,
-  { budget = new ReadBudget(UNLIMITED), ...options }: Partial<Omit<ReadOptions, 'matchers'>> = {},
+  { budget = new ReadBudget(UNLIMITED), ...options }: ReadOptions = {},
 ): Promise<SourceBlock & ReadStats> {
-  const found = foundIn(known, sourceIdOf(tenant.id, source), series);
+  const found = foundIn(known, source, sourceIdOf(tenant.id, source), series);
   const names = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)!));
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, [...names])];
   budget.takeSeries(series.length, matchers);
-  const reads = new SourceReads(dependencies, tenant);
-  const [result] = await reads.read([found], range, { budget, matchers, ...options });
+  const reads = new ReadCombiner(dependencies, tenant);
+  const [result] = await reads.read([found], matchers, range, budget, options);
   const { block, points, ...stats } = result!;
   const positions = series.map((labels) => found.layout.columns.get(labelsKey(labels))!);
   return {
@@ -52,11 +50,4 @@ export async function readSeries(
     joined: [],
     points: points && positions.map((position) => points[position]!),
   };
-}
-
-/** Finds where series of a source are stored. Uses the source's catalogue, which has even the newest series. */
-export function foundIn(known: SourceCatalogue, sourceId: Id, series: readonly Labels[]): FoundSource {
-  const layout = layoutOf(series);
-  const whereabouts = () => whereaboutsIn(known, sourceId, layout);
-  return { sourceId, layout, whereabouts, deletions: known.deletions };
 }

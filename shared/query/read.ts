@@ -18,7 +18,7 @@ import {
   partitionsOf,
   type ReadContext,
   type ReadDependencies,
-  type SourceRead,
+  type SourceRequest,
 } from './read-context';
 import type { Points } from './rolled-points';
 
@@ -75,33 +75,31 @@ const MAX_RESTARTS = 10;
  * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). Therefore samples that move during the
  * read are seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
- * @param allowsMissing whether to answer even though samples are known to be missing
- * @throws {IncompleteReadError}
+ * @throws {IncompleteReadError} unless the request allows missing samples
  */
 export function readSource(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  request: SourceRead,
-  allowsMissing: boolean,
+  request: SourceRequest,
 ): Promise<SourceResult> {
   const homes = contextsOf(dependencies, tenant, request);
-  if (homes.length === 1) return readHome(homes[0]!, allowsMissing);
-  return Promise.all(homes.map((read) => readHome(read, allowsMissing))).then(joinHomes);
+  if (homes.length === 1) return readHome(homes[0]!);
+  return Promise.all(homes.map(readHome)).then(joinHomes);
 }
 
 /** Reads the tiers. Starts again if an object was removed during the read. */
-async function readHome(read: ReadContext, allowsMissing: boolean): Promise<SourceResult> {
+async function readHome(read: ReadContext): Promise<SourceResult> {
   for (let restarts = 0; ; restarts++) {
     try {
       // Retry without rollups: a retry with rollups would find the same directory entry, whose object is gone.
-      return await readTiers(restarts === 0 ? read : { ...read, grains: undefined }, allowsMissing);
+      return await readTiers(restarts === 0 ? read : { ...read, grains: undefined });
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
     }
   }
 }
 
-async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<SourceResult> {
+async function readTiers(read: ReadContext): Promise<SourceResult> {
   const { stores, request, selection } = read;
   const beganMs = performance.now();
   const refs = partitionsOf(read.days);
@@ -113,7 +111,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Sou
   const doubtful = hot.marks.filter((mark) => mark.state !== 'good' || mark.loss !== '');
   const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
-  if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
+  if (missingSinceMs !== undefined && !request.allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const days = daysBeyondHot(read.days, hot.left);
   const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? cutToRange(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;

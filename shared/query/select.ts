@@ -12,17 +12,16 @@ import type { TimeRange } from '../model/selection';
 import { SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import { DEFAULT_LIMITS, joinedLabels, type SourceSeries, withJoined } from './find-series';
+import { DEFAULT_LIMITS, joinedLabels, withJoined } from './find-series';
 import { joinStats, type ReadStats } from './read';
 import { ReadBudget } from './read-budget';
+import { ReadCombiner, type ReadOptions } from './read-combiner';
 import type { ReadDependencies } from './read-context';
-import { foundIn } from './read-series';
 import type { Points } from './rolled-points';
 import type { CacheableView, SelectionCache } from './selection-cache';
 import type { SourceDeletions } from './source-deletions';
-import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
+import { type FoundSource, foundIn, locationOf } from './source-location';
 import type { TenantIndexes } from './tenant-index';
-import { whereaboutsOf } from './whereabouts';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
@@ -31,9 +30,7 @@ export interface SelectDependencies extends ReadDependencies {
   readonly deletions: SourceDeletions;
 }
 
-export interface SelectHints extends Pick<ReadOptions, 'allowsMissing' | 'grains'> {
-  /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
-  readonly budget?: ReadBudget;
+interface SelectOptions extends ReadOptions {
   /** Called with the number of series, before their samples are read. May throw to prevent the read. */
   readonly admit?: ((series: number) => void) | undefined;
 }
@@ -54,11 +51,9 @@ export interface SelectResult extends ReadStats {
   readonly blocks: readonly SourceBlock[];
 }
 
-interface MatchedSource extends FoundSource, Pick<SourceSeries, 'source' | 'series'> {}
-
 /** The sources whose series a selection found, and the labels that the registry adds for their hosts. */
 interface Found {
-  readonly sources: readonly MatchedSource[];
+  readonly sources: readonly FoundSource[];
   readonly joined: JoinedLabels;
 }
 
@@ -72,7 +67,7 @@ const NOTHING_DELETED: readonly VersionedDeletion[] = [];
  * Reads the series of a tenant that satisfy matchers. All read protocols use it. Concurrent selections share requests.
  */
 export class Querier {
-  private readonly reads: SourceReads;
+  private readonly reads: ReadCombiner;
   private readonly changes = new SharedCalls<Changes>();
   private readonly catalogues = new SharedCalls<SourceCatalogue>();
 
@@ -80,7 +75,7 @@ export class Querier {
     private readonly dependencies: SelectDependencies,
     private readonly tenant: Tenant,
   ) {
-    this.reads = new SourceReads(dependencies, tenant);
+    this.reads = new ReadCombiner(dependencies, tenant);
   }
 
   /**
@@ -93,11 +88,11 @@ export class Querier {
   async select(
     matchers: readonly Matcher[],
     range: TimeRange,
-    hints: SelectHints = {},
+    options: SelectOptions = {},
   ): Promise<SelectResult> {
-    const budget = hints.budget ?? new ReadBudget(DEFAULT_LIMITS);
+    const budget = options.budget ?? new ReadBudget(DEFAULT_LIMITS);
     try {
-      return await this.selectWithin(budget, matchers, range, hints);
+      return await this.selectWithin(budget, matchers, range, options);
     } catch (error) {
       budget.stop(error);
       throw error;
@@ -108,18 +103,17 @@ export class Querier {
     budget: ReadBudget,
     matchers: readonly Matcher[],
     range: TimeRange,
-    hints: SelectHints,
+    options: SelectOptions,
   ): Promise<SelectResult> {
     const source = hostNamedBy(matchers);
     const { sources, joined } =
       source === undefined
         ? await this.findIndexed(matchers, range, budget)
         : await this.findOf(source, matchers, budget);
-    const count = sources.reduce((sum, { series }) => sum + series.length, 0);
+    const count = sources.reduce((sum, { layout }) => sum + layout.series.length, 0);
     budget.takeSeries(count, matchers);
-    const { grains, allowsMissing, admit } = hints;
-    admit?.(count);
-    const results = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
+    options.admit?.(count);
+    const results = await this.reads.read(sources, matchers, range, budget, options);
     return {
       blocks: results.map(({ block, points }, i) => ({
         block,
@@ -161,12 +155,11 @@ export class Querier {
     const ids = found.map(({ sourceId }) => sourceId);
     const deleted = await deletions.of(tenant.id, ids, listed.deletions);
     const sources = found.map(
-      ({ source, series, layout, sourceId, matches }): MatchedSource => ({
+      ({ source, sourceId, layout, matches }): FoundSource => ({
         source,
-        series,
-        layout,
         sourceId,
-        whereabouts: () => whereaboutsOf(matches, view.firstMs),
+        layout,
+        location: () => locationOf(matches, view.firstMs),
         deletions: deleted.get(sourceId) ?? NOTHING_DELETED,
       }),
     );
@@ -186,7 +179,7 @@ export class Querier {
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
     const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
     if (series.length === 0) return { sources: [], joined };
-    return { sources: [{ source, series, ...foundIn(known, sourceId, series) }], joined };
+    return { sources: [foundIn(known, source, sourceId, series)], joined };
   }
 
   private listedChanges(): Promise<Changes> {

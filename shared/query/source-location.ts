@@ -1,7 +1,9 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { LayoutMatch } from '../catalogue/shape-columns';
+import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
-import type { Layout } from '../model/layout';
+import type { Labels } from '../model/labels';
+import { type Layout, layoutOf } from '../model/layout';
 import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model/placement';
 import type { Selection } from '../model/selection';
 
@@ -9,7 +11,7 @@ import type { Selection } from '../model/selection';
  * The groups of one home that may contain the series that a query wants from a source. The home is the source itself,
  * or its pool.
  */
-export interface HomeGroups {
+interface HomeLocation {
   /** Id of the source or pool. */
   readonly id: Id;
   readonly groups: readonly GroupId[];
@@ -20,13 +22,24 @@ export interface HomeGroups {
 }
 
 /** Where the tiers may hold samples of a source's wanted series, and the earliest time of the samples. */
-export interface Whereabouts {
+export interface SourceLocation {
   /** The homes of the source: at least one, nearly always exactly one. */
-  readonly homes: readonly HomeGroups[];
+  readonly homes: readonly HomeLocation[];
   /** All window lengths with which the samples were written, in ms, ascending. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound on the samples' times, in ms. */
   readonly firstMs: number;
+}
+
+/** The series found in one source, and where they may be stored. */
+export interface FoundSource {
+  readonly source: Labels;
+  readonly sourceId: Id;
+  /** The layout of the series. */
+  readonly layout: Layout;
+  readonly location: () => SourceLocation;
+  /** All deletions of the source. */
+  readonly deletions: readonly VersionedDeletion[];
 }
 
 /**
@@ -35,9 +48,9 @@ export interface Whereabouts {
  *
  * @param firstMs for each layout number, a lower bound on the times of the layout's samples
  */
-export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64Array): Whereabouts {
+export function locationOf(matches: readonly LayoutMatch[], firstMs: Float64Array): SourceLocation {
   // A source nearly always has just one match.
-  if (matches.length === 1) return whereaboutsOfOne(matches[0]!, firstMs);
+  if (matches.length === 1) return locationOfOne(matches[0]!, firstMs);
   const homes = Map.groupBy(matches, ({ group }) => sourceIdOfGroup(group));
   return {
     homes: Array.from(homes, ([id, own]) => ({
@@ -50,9 +63,9 @@ export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64A
   };
 }
 
-function whereaboutsOfOne(match: LayoutMatch, firstMs: Float64Array): Whereabouts {
+function locationOfOne(match: LayoutMatch, firstMs: Float64Array): SourceLocation {
   const { group, layoutId } = match;
-  const home: HomeGroups = {
+  const home: HomeLocation = {
     id: sourceIdOfGroup(group),
     groups: [group],
     layouts: new Map([[layoutId, match.layout()]]),
@@ -61,8 +74,8 @@ function whereaboutsOfOne(match: LayoutMatch, firstMs: Float64Array): Whereabout
   return { homes: [home], windowLengthsMs: [match.windowMs], firstMs: firstMs[match.number]! };
 }
 
-/** Combines the whereabouts of series of one source that are read together. */
-export function joinWhereabouts(all: readonly Whereabouts[]): Whereabouts {
+/** Joins the locations of series of one source that are read together. */
+export function joinLocations(all: readonly SourceLocation[]): SourceLocation {
   const homes = Map.groupBy(
     all.flatMap((each) => each.homes),
     ({ id }) => id,
@@ -82,8 +95,25 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
   return [...new Set(lengthsMs)].sort((a, b) => a - b);
 }
 
+/** Finds series of a source in its catalogue, which has even the newest series. */
+export function foundIn(
+  known: SourceCatalogue,
+  source: Labels,
+  sourceId: Id,
+  series: readonly Labels[],
+): FoundSource {
+  const layout = layoutOf(series);
+  return {
+    source,
+    sourceId,
+    layout,
+    location: () => locationIn(known, sourceId, layout),
+    deletions: known.deletions,
+  };
+}
+
 /** Finds in the catalogue where a source's series are stored. */
-export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
+export function locationIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): SourceLocation {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
   // The map may lack layouts that the archiver created when it merged chunks: the catalogue need not contain those.

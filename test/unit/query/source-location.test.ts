@@ -12,11 +12,11 @@ import {
   tenantIdOf,
 } from '../../../shared/model/placement';
 import {
-  joinWhereabouts,
-  type Whereabouts,
-  whereaboutsIn,
-  whereaboutsOf,
-} from '../../../shared/query/whereabouts';
+  joinLocations,
+  locationIn,
+  locationOf,
+  type SourceLocation,
+} from '../../../shared/query/source-location';
 
 const HOST = sourceOf.host('a');
 const [SOURCE, POOL] = ['a', 'pool'].map((name) => sourceIdOf(tenantIdOf('t'), sourceOf.host(name))) as [
@@ -43,8 +43,8 @@ const match = fc
 const matches = fc.array(match, { minLength: 1, maxLength: 8 });
 type Matches = readonly LayoutMatch[];
 
-/** Whereabouts in one order, without picks, which only save work. */
-const comparable = ({ homes, ...rest }: Whereabouts) => ({
+/** A location in one order, without picks, which only save work. */
+const comparable = ({ homes, ...rest }: SourceLocation) => ({
   ...rest,
   homes: homes
     .map(({ id, groups, layouts }) => ({
@@ -55,11 +55,11 @@ const comparable = ({ homes, ...rest }: Whereabouts) => ({
     .sort((a, b) => (a.id < b.id ? -1 : 1)),
 });
 
-describe('the whereabouts of series found in the index', () => {
-  test('include the group, the layout, the window length and the first sample of every match', () => {
+describe('the location of series found in the index', () => {
+  test('includes the group, the layout, the window length and the first sample of every match', () => {
     void fc.assert(
       fc.property(matches, (all) => {
-        const { homes, windowLengthsMs, firstMs } = whereaboutsOf(all as unknown as Matches, FIRST_MS);
+        const { homes, windowLengthsMs, firstMs } = locationOf(all as unknown as Matches, FIRST_MS);
         expect(new Set(homes.map(({ id }) => id)).size).toBe(homes.length);
         for (const { group, layoutId, windowMs, number } of all) {
           const home = homes.find(({ id }) => id === sourceIdOfGroup(group))!;
@@ -72,18 +72,18 @@ describe('the whereabouts of series found in the index', () => {
     );
   });
 
-  test('are the same whether they are found together, or one by one and joined', () => {
+  test('is the same whether the series are found together, or one by one and joined', () => {
     void fc.assert(
       fc.property(matches, (all) => {
-        const together = whereaboutsOf(all as unknown as Matches, FIRST_MS);
-        const each = all.map((one) => whereaboutsOf([one] as unknown as Matches, FIRST_MS));
-        expect(comparable(joinWhereabouts(each))).toEqual(comparable(together));
+        const together = locationOf(all as unknown as Matches, FIRST_MS);
+        const each = all.map((one) => locationOf([one] as unknown as Matches, FIRST_MS));
+        expect(comparable(joinLocations(each))).toEqual(comparable(together));
       }),
     );
   });
 });
 
-test('the whereabouts of a source in the catalogue include, of each home, the groups of every split that it had', () => {
+test('the location of a source in the catalogue includes, of each home, the groups of every split that it had', () => {
   const wanted = layoutOf(seriesOf(0, 40));
   const known: SourceCatalogue = {
     layouts: new Map([[groupIdOf(POOL, 0, 0), LAYOUTS]]),
@@ -95,7 +95,7 @@ test('the whereabouts of a source in the catalogue include, of each home, the gr
     firstMs: 1,
     deletions: [],
   };
-  const { homes } = whereaboutsIn(known, SOURCE, wanted);
+  const { homes } = locationIn(known, SOURCE, wanted);
   expect(homes.map(({ id, groups }) => [id, [...new Set(groups.map(splitBitsOfGroup))]])).toEqual([
     [SOURCE, [0, 3]],
     [POOL, [1]],
@@ -107,7 +107,7 @@ test('the whereabouts of a source in the catalogue include, of each home, the gr
     expect([...layouts.keys()]).toEqual(LAYOUTS.map((layout) => layout.id));
   }
   // A source without an entry for its splits has its own id as its only home, and no group.
-  expect(whereaboutsIn({ ...known, splits: new Map() }, SOURCE, wanted).homes).toMatchObject([
+  expect(locationIn({ ...known, splits: new Map() }, SOURCE, wanted).homes).toMatchObject([
     { id: SOURCE, groups: [] },
   ]);
 });
