@@ -2,7 +2,7 @@ import { EvaluatorStore } from '../alerting/tasks/evaluator-store';
 import { Status } from '../operations/status';
 import { settings } from '../platform/environment';
 import type { Table } from '../platform/table';
-import type { ReadDependencies } from '../query/read-context';
+import type { ReadDependencies } from '../query/read-plan';
 import { RecoveryTable } from '../recovery/recovery-table';
 import type { UsageTable } from '../tenancy/usage-table';
 

@@ -2,7 +2,7 @@ import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { deleteItems, type Item, type Table } from '../platform/table';
-import type { ReadDependencies } from '../query/read-context';
+import type { ReadDependencies } from '../query/read-plan';
 import type { DeletedTenant } from '../tenancy/tenants';
 import type { OperatorDependencies } from './operator-dependencies';
 

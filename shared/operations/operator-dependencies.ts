@@ -1,7 +1,7 @@
 import type { CatalogueWriter } from '../catalogue/catalogue-writer';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
-import type { ReadDependencies } from '../query/read-context';
+import type { ReadDependencies } from '../query/read-plan';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { Hosts } from '../registry/hosts';

@@ -3,7 +3,7 @@ import { sizeOf } from '../cold/manifest';
 import type { Id } from '../model/id';
 import { maxPartitions, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import type { ReadDependencies } from '../query/read-context';
+import type { ReadDependencies } from '../query/read-plan';
 import type { Hosts } from '../registry/hosts';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';

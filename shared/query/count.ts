@@ -5,7 +5,7 @@ import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import type { ReadDependencies } from './read-context';
+import type { ReadDependencies } from './read-plan';
 import { readSeries } from './read-series';
 
 /** Maximum number of days read at the same time. Each read returns all series of the source. */

@@ -3,7 +3,7 @@ import { DAY_MS } from '../model/duration';
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import type { ReadDependencies } from './read-context';
+import type { ReadDependencies } from './read-plan';
 import { readSeries } from './read-series';
 
 export interface LatestSample {

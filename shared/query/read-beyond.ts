@@ -12,7 +12,7 @@ import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
 import { type BeyondFacts, planRounds, type Requests, type Responses, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
-import { layoutLookup, partitionsOf, type ReadContext, type ReadDependencies } from './read-context';
+import { layoutLookup, partitionsOf, type ReadDependencies, type ReadPlan } from './read-plan';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
@@ -44,7 +44,7 @@ const CLOCK_SKEW_MS = 30_000;
  * @param counted the same blocks without samples that are deleted or outside the range
  */
 export async function readBeyond(
-  read: ReadContext,
+  read: ReadPlan,
   days: readonly DayPlan[],
   fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
@@ -65,10 +65,7 @@ export async function readBeyond(
  *
  * @throws {SelectLimitError} when the number exceeds every budget
  */
-function expectSamples(
-  { homeId, request: { expected } }: ReadContext,
-  least: (wanted: Layout) => number,
-): void {
+function expectSamples({ homeId, request: { expected } }: ReadPlan, least: (wanted: Layout) => number): void {
   const refused = expected.filter((each) => !each.expect(homeId, least));
   if (refused.length === expected.length) refused[0]?.budget.check();
 }
@@ -131,7 +128,7 @@ async function fetchAll(
   return all;
 }
 
-function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly LocatedBlock[]): BeyondFacts {
+function factsOf(read: ReadPlan, days: readonly DayPlan[], fromHot: readonly LocatedBlock[]): BeyondFacts {
   const { stores, request, selection, grains, tombstones } = read;
   return {
     nowMs: stores.now(),
@@ -152,12 +149,12 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
  * Whether this instance has read a day's warm items before. If so, the number of announcements may show that they need
  * not be read again.
  */
-function isSeen(read: ReadContext, day: DayPlan): boolean {
+function isSeen(read: ReadPlan, day: DayPlan): boolean {
   const { cache } = read.stores.warm;
   return read.selection.groups.every((group) => cache.hasRead(day, group));
 }
 
-async function fetchRound(read: ReadContext, requests: Requests, leastInHot: number): Promise<Fetched> {
+async function fetchRound(read: ReadPlan, requests: Requests, leastInHot: number): Promise<Fetched> {
   const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
     requests.manifest && manifestDays(read, requests.manifest),
     requests.directory === true ? listedDays(read) : undefined,
@@ -180,7 +177,7 @@ async function measure<T>(work: () => Promise<T>): Promise<{ readonly result: T;
   return { result, tookMs: performance.now() - beganMs };
 }
 
-async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+async function manifestDays(read: ReadPlan, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
   const partitions = new Map(days.map((plan) => [plan.day, plan.ref.partition]));
@@ -192,7 +189,7 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
 }
 
 function warmBlocks(
-  read: ReadContext,
+  read: ReadPlan,
   { days, manifest }: NonNullable<Requests['warm']>,
 ): Promise<LocatedBlock[]> {
   const located = days.map((plan) => ({
@@ -204,7 +201,7 @@ function warmBlocks(
 }
 
 async function fromArchive(
-  read: ReadContext,
+  read: ReadPlan,
   { samples, rollups = [] }: Requests,
   leastInHot: number,
 ): Promise<Fetched> {
@@ -230,10 +227,10 @@ async function fromArchive(
   return { cold: blocks, points: { ...points, days: days - points.unproven.size } };
 }
 
-function listedRollups({ stores, tenant, homeId, days, grains }: ReadContext) {
+function listedRollups({ stores, tenant, homeId, days, grains }: ReadPlan) {
   return stores.rollups!.of(tenant.id, homeId, grains!.grainMs, days[0]!.day, days.at(-1)!.day);
 }
 
-function listedDays({ stores, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
+function listedDays({ stores, tenant, homeId, days }: ReadPlan): Promise<Map<Day, ListedSource>> {
   return stores.directory.of(tenant.id, homeId, days[0]!.day, days.at(-1)!.day);
 }

@@ -8,7 +8,7 @@ import type { RequestedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { joinStats, readSource, type SourceResult } from './read';
 import { ExpectedSamples, type ReadBudget } from './read-budget';
-import type { ReadDependencies, SourceRequest } from './read-context';
+import type { ReadDependencies, SourceRequest } from './read-plan';
 import { type FoundSource, joinLocations } from './source-location';
 
 /** Maximum number of sources that are read together. Sources of the same partition share requests to memory. */

@@ -7,7 +7,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { ReadStats } from './read';
 import { ReadBudget } from './read-budget';
 import { ReadCombiner, type ReadOptions } from './read-combiner';
-import type { ReadDependencies } from './read-context';
+import type { ReadDependencies } from './read-plan';
 import type { SourceBlock } from './select';
 import { foundIn } from './source-location';
 

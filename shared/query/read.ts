@@ -13,13 +13,13 @@ import type { Extent } from './extents';
 import { IncompleteReadError } from './incomplete';
 import { readBeyond } from './read-beyond';
 import {
-  contextsOf,
   layoutLookup,
   partitionsOf,
-  type ReadContext,
+  planReads,
   type ReadDependencies,
+  type ReadPlan,
   type SourceRequest,
-} from './read-context';
+} from './read-plan';
 import type { Points } from './rolled-points';
 
 /**
@@ -82,40 +82,40 @@ export function readSource(
   tenant: Tenant,
   request: SourceRequest,
 ): Promise<SourceResult> {
-  const homes = contextsOf(dependencies, tenant, request);
-  if (homes.length === 1) return readHome(homes[0]!);
-  return Promise.all(homes.map(readHome)).then(joinHomes);
+  const plans = planReads(dependencies, tenant, request);
+  if (plans.length === 1) return readHome(plans[0]!);
+  return Promise.all(plans.map(readHome)).then(joinHomes);
 }
 
 /** Reads the tiers. Starts again if an object was removed during the read. */
-async function readHome(read: ReadContext): Promise<SourceResult> {
+async function readHome(plan: ReadPlan): Promise<SourceResult> {
   for (let restarts = 0; ; restarts++) {
     try {
       // Retry without rollups: a retry with rollups would find the same directory entry, whose object is gone.
-      return await readTiers(restarts === 0 ? read : { ...read, grains: undefined });
+      return await readTiers(restarts === 0 ? plan : { ...plan, grains: undefined });
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
     }
   }
 }
 
-async function readTiers(read: ReadContext): Promise<SourceResult> {
-  const { stores, request, selection } = read;
+async function readTiers(plan: ReadPlan): Promise<SourceResult> {
+  const { stores, request, selection } = plan;
   const beganMs = performance.now();
-  const refs = partitionsOf(read.days);
+  const refs = partitionsOf(plan.days);
   const longestWindowMs = request.windowLengthsMs.at(-1) ?? 0;
   const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
-  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(read));
-  const fromHot = cutToRange(read, 'hot', hot.blocks, performance.now() - beganMs);
+  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(plan));
+  const fromHot = cutToRange(plan, 'hot', hot.blocks, performance.now() - beganMs);
   // Look up losses only for the few partitions whose mark does not name the current primary, or has a `loss`.
   const doubtful = hot.marks.filter((mark) => mark.state !== 'good' || mark.loss !== '');
-  const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
+  const lostSinceMs = doubtful.length === 0 ? undefined : await missingSince(plan, doubtful);
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
   if (missingSinceMs !== undefined && !request.allowsMissing) throw new IncompleteReadError(missingSinceMs);
-  const days = daysBeyondHot(read.days, hot.left);
-  const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
-  const warm = found.warm ? cutToRange(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
-  const cold = found.cold ? cutToRange(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
+  const days = daysBeyondHot(plan.days, hot.left);
+  const found = days.length === 0 ? {} : await readBeyond(plan, days, hot.blocks, fromHot.blocks);
+  const warm = found.warm ? cutToRange(plan, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
+  const cold = found.cold ? cutToRange(plan, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { points } = found;
   const rolledPlaces = (points?.places ?? []).map(
     (place): TierPlace => ({ ...place, tier: 'cold', matched: place.samples }),
@@ -145,7 +145,7 @@ function withPlaces(stats: TierStats, more: readonly TierPlace[]): TierStats {
  * @param doubtful marks that do not name the current primary, or have a `loss`
  */
 async function missingSince(
-  { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
+  { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadPlan,
   doubtful: readonly PartitionMark[],
 ): Promise<number | undefined> {
   const since = await mapLimited(doubtful, PARALLEL, (mark) => losses.missingSince(mark.ref, mark));
@@ -164,7 +164,7 @@ const NOTHING: ReturnType<typeof cutToRange> = {
 
 /** Cuts a tier's blocks to the range, and removes deleted samples. */
 function cutToRange(
-  { selection: { range }, tombstones }: ReadContext,
+  { selection: { range }, tombstones }: ReadPlan,
   tier: Tier,
   found: readonly LocatedBlock[],
   durationMs: number,

@@ -16,7 +16,7 @@ import { DEFAULT_LIMITS, joinedLabels, withJoined } from './find-series';
 import { joinStats, type ReadStats } from './read';
 import { ReadBudget } from './read-budget';
 import { ReadCombiner, type ReadOptions } from './read-combiner';
-import type { ReadDependencies } from './read-context';
+import type { ReadDependencies } from './read-plan';
 import type { Points } from './rolled-points';
 import type { CacheableView, SelectionCache } from './selection-cache';
 import type { SourceDeletions } from './source-deletions';

@@ -4,7 +4,7 @@ import type { TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
 import type { Tenant } from '../tenancy/tenants';
 import type { TierPlace } from './read';
-import type { ReadDependencies } from './read-context';
+import type { ReadDependencies } from './read-plan';
 import { readSeries } from './read-series';
 
 export interface TierPlaces {

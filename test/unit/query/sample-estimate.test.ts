@@ -11,7 +11,7 @@ import type { Selection } from '../../../shared/model/selection';
 import { planDays } from '../../../shared/query/plan';
 import { readBeyond } from '../../../shared/query/read-beyond';
 import { ExpectedSamples, ReadBudget } from '../../../shared/query/read-budget';
-import type { ReadContext } from '../../../shared/query/read-context';
+import type { ReadPlan } from '../../../shared/query/read-plan';
 import { estimateSamples, leastSamples } from '../../../shared/query/sample-estimate';
 import { anyBlock } from '../codec/arbitraries';
 
@@ -132,9 +132,9 @@ test('samples of memory count before any table is asked', async () => {
   const other = new ReadBudget({ series: 10, sources: 10, samples: 0 });
   const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR], () => ({ tenantId: 't', partition: 0 }));
   const readWith = (...expected: ExpectedSamples[]) => {
-    // The context has no tables, so a request fails with another error.
-    const read = { homeId: 'home', request: { wanted, expected } } as unknown as ReadContext;
-    return readBeyond(read, days, [], [dayOf(0)]);
+    // The plan has no tables, so a request fails with another error.
+    const plan = { homeId: 'home', request: { wanted, expected } } as unknown as ReadPlan;
+    return readBeyond(plan, days, [], [dayOf(0)]);
   };
   const own = new ExpectedSamples(full, matchers, wanted);
   const others = new ExpectedSamples(other, matchers, layoutOf(series.slice(1)));

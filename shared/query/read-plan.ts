@@ -58,57 +58,8 @@ export interface SourceRequest extends SourceLocation {
   readonly expected: readonly ExpectedSamples[];
 }
 
-/**
- * Creates one context for each home of the source. A home is the source itself, or its pool.
- */
-export function contextsOf(
-  dependencies: ReadDependencies,
-  tenant: Tenant,
-  request: SourceRequest,
-): ReadContext[] {
-  const { homes } = request;
-  // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.
-  const grains = homes.length === 1 && dependencies.rollups !== undefined ? request.grains : undefined;
-  return homes.map((home) => contextOf(dependencies, tenant, home, request, grains));
-}
-
-function contextOf(
-  stores: ReadDependencies,
-  tenant: Tenant,
-  { id: homeId, groups, layouts, picks }: SourceLocation['homes'][number],
-  request: SourceRequest,
-  grains: RequestedGrains | undefined,
-): ReadContext {
-  const { wanted, deletions, windowLengthsMs } = request;
-  // Clients may request a range from time 0. Skip the days before the source's first sample.
-  const fromMs = Math.min(Math.max(request.range.fromMs, request.firstMs), request.range.toMs);
-  const range = { fromMs, toMs: request.range.toMs };
-  return {
-    stores,
-    tenant,
-    request,
-    homeId,
-    selection: { wanted, groups, range, layouts, picks },
-    tombstones: deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted),
-    grains,
-    days: planDays(range, windowLengthsMs, partitionsOfHome(tenant, homeId)),
-  };
-}
-
-const NO_TOMBSTONES: readonly Tombstone[] = [];
-
-function tombstonesIn(
-  range: TimeRange,
-  deletions: readonly VersionedDeletion[],
-  wanted: Layout,
-): Tombstone[] {
-  return tombstonesOf(deletions, wanted.series).filter(
-    ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
-  );
-}
-
-/** A read of one source's series from one of its homes. */
-export interface ReadContext {
+/** A planned read of one source's series from one of its homes. */
+export interface ReadPlan {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
   readonly request: SourceRequest;
@@ -123,8 +74,41 @@ export interface ReadContext {
   readonly days: readonly DayPlan[];
 }
 
+/** Plans the read of a source: one plan for each home. A home is the source itself, or its pool. */
+export function planReads(stores: ReadDependencies, tenant: Tenant, request: SourceRequest): ReadPlan[] {
+  const { homes, wanted, deletions, windowLengthsMs, firstMs } = request;
+  // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.
+  const grains = homes.length === 1 && stores.rollups !== undefined ? request.grains : undefined;
+  // Clients may request a range from time 0. Skip the days before the source's first sample.
+  const { toMs } = request.range;
+  const range = { fromMs: Math.min(Math.max(request.range.fromMs, firstMs), toMs), toMs };
+  const tombstones = deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted);
+  return homes.map(({ id: homeId, groups, layouts, picks }) => ({
+    stores,
+    tenant,
+    request,
+    homeId,
+    selection: { wanted, groups, range, layouts, picks },
+    tombstones,
+    grains,
+    days: planDays(range, windowLengthsMs, partitionsOfHome(tenant, homeId)),
+  }));
+}
+
+const NO_TOMBSTONES: readonly Tombstone[] = [];
+
+function tombstonesIn(
+  range: TimeRange,
+  deletions: readonly VersionedDeletion[],
+  wanted: Layout,
+): Tombstone[] {
+  return tombstonesOf(deletions, wanted.series).filter(
+    ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
+  );
+}
+
 /** Returns a function that looks up a layout, first among the read's layouts, then in the catalogue. */
-export function layoutLookup({ stores: { catalogue }, tenant, selection: { layouts } }: ReadContext) {
+export function layoutLookup({ stores: { catalogue }, tenant, selection: { layouts } }: ReadPlan) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }
