@@ -8,10 +8,8 @@ import type { LocatedBlock } from '../model/selection';
 import type { Tier } from '../model/tier';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { daysBeyondHot } from './beyond-hot';
 import type { Extent } from './extents';
 import { IncompleteReadError } from './incomplete';
-import { readBeyond } from './read-beyond';
 import {
   layoutLookup,
   partitionsOf,
@@ -20,7 +18,9 @@ import {
   type ReadPlan,
   type SourceRequest,
 } from './read-plan';
+import { readRounds } from './read-rounds';
 import type { Points } from './rolled-points';
+import { daysBeyondHot, type Responses } from './round-plan';
 
 /**
  * A place that was read in a tier: a key in memory, an item in the warm table, or a range of bytes in the
@@ -72,7 +72,7 @@ const MAX_RESTARTS = 10;
  * Reads series of one source from all tiers.
  *
  * Samples move from hot to warm to cold. The read goes through the tiers in the same order: first memory, then the
- * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). Therefore samples that move during the
+ * tiers beyond memory, for the samples that have left memory (read-rounds.ts). Therefore samples that move during the
  * read are seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
  * @throws {IncompleteReadError} unless the request allows missing samples
@@ -113,7 +113,8 @@ async function readTiers(plan: ReadPlan): Promise<SourceResult> {
   const missingSinceMs = earliest([gapSinceMs, lostSinceMs]);
   if (missingSinceMs !== undefined && !request.allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const days = daysBeyondHot(plan.days, hot.left);
-  const found = days.length === 0 ? {} : await readBeyond(plan, days, hot.blocks, fromHot.blocks);
+  const found: Partial<Responses> =
+    days.length === 0 ? {} : await readRounds(plan, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? cutToRange(plan, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? cutToRange(plan, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { points } = found;

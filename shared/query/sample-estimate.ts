@@ -5,7 +5,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { pickOf } from '../model/layout-block';
 import type { Selection } from '../model/selection';
-import type { Requests } from './beyond-hot';
+import type { Requests } from './round-plan';
 
 /**
  * Estimates how many samples a round will read from the archive. The estimate needs no request, because the archive's

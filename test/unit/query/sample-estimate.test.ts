@@ -9,9 +9,9 @@ import { layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
 import type { Selection } from '../../../shared/model/selection';
 import { planDays } from '../../../shared/query/plan';
-import { readBeyond } from '../../../shared/query/read-beyond';
 import { ExpectedSamples, ReadBudget } from '../../../shared/query/read-budget';
 import type { ReadPlan } from '../../../shared/query/read-plan';
+import { readRounds } from '../../../shared/query/read-rounds';
 import { estimateSamples, leastSamples } from '../../../shared/query/sample-estimate';
 import { anyBlock } from '../codec/arbitraries';
 
@@ -134,7 +134,7 @@ test('samples of memory count before any table is asked', async () => {
   const readWith = (...expected: ExpectedSamples[]) => {
     // The plan has no tables, so a request fails with another error.
     const plan = { homeId: 'home', request: { wanted, expected } } as unknown as ReadPlan;
-    return readBeyond(plan, days, [], [dayOf(0)]);
+    return readRounds(plan, days, [], [dayOf(0)]);
   };
   const own = new ExpectedSamples(full, matchers, wanted);
   const others = new ExpectedSamples(other, matchers, layoutOf(series.slice(1)));

@@ -4,15 +4,16 @@ import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Day } from '../../../shared/model/placement';
+import { planDays } from '../../../shared/query/plan';
+import { runRounds } from '../../../shared/query/read-rounds';
 import {
-  type BeyondFacts,
   daysBeyondHot,
   planRounds,
   type Requests,
+  type Responses,
   type Round,
-} from '../../../shared/query/beyond-hot';
-import { planDays } from '../../../shared/query/plan';
-import { type Fetched, readRounds } from '../../../shared/query/read-beyond';
+  type RoundFacts,
+} from '../../../shared/query/round-plan';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -71,7 +72,7 @@ interface World {
 }
 
 /** Facts of a read of `count` days from January 10 on. Up to three days count as recent, more as past. */
-function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts {
+function factsOf(count: number, changed: Partial<RoundFacts> = {}): RoundFacts {
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {
     days: planDays(range, [HOUR], partitionOn),
@@ -87,7 +88,7 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
   };
 }
 
-function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'grains'> {
+function rolledUpBy(grainMs: number): Pick<RoundFacts, 'grains'> {
   return { grains: { grainMs, edges: 'steps' } };
 }
 
@@ -102,7 +103,7 @@ function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples 
   ];
 }
 
-function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requests): Fetched {
+function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requests): Partial<Responses> {
   const span = spanOf(HOUR, DAY_10);
   const days = new RolledDays(span);
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
@@ -136,7 +137,7 @@ function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requ
 describe('the rounds of a read beyond memory', () => {
   function roundsOf(first: Round, world: World): string[][] {
     const rounds: string[][] = [];
-    let known: Fetched = {};
+    let known: Partial<Responses> = {};
     for (let round: Round | undefined = first; round !== undefined; ) {
       rounds.push(textsOf(round.requests));
       known = { ...known, ...respond(world, round.requests) };
@@ -150,7 +151,7 @@ describe('the rounds of a read beyond memory', () => {
 
   test.each<{
     name: string;
-    facts: BeyondFacts;
+    facts: RoundFacts;
     world: World;
     rounds: readonly (readonly string[])[];
   }>([
@@ -304,7 +305,7 @@ describe('the rounds of a read beyond memory', () => {
     'samples of a closed day are contested when others may be of the same time: $name',
     ({ changed, parts = [PART], isContested }) => {
       const archived = { ...ARCHIVED, archived: { ...ARCHIVED.archived, parts } };
-      let known: Fetched = {};
+      let known: Partial<Responses> = {};
       let round = planRounds(factsOf(4, changed));
       while (round.requests.samples === undefined) {
         known = { ...known, ...respond({ states: { 10: archived } }, round.requests) };
@@ -329,7 +330,7 @@ describe('a read beyond memory', () => {
     const log: string[][] = [];
     let nowMs = 0;
     for (let i = 0; i < times; i++)
-      await readRounds(
+      await runRounds(
         async (requests) => {
           log.push(textsOf(requests));
           nowMs += roundMs;

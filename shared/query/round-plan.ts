@@ -10,12 +10,13 @@ import type { PartitionLeft } from '../hot/frame-reader';
 import type { LeftWindows } from '../hot/read-call';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs } from '../model/placement';
+import type { LocatedBlock } from '../model/selection';
 import { type DayPlan, FEW_DAYS, RECENT_DAYS } from './plan';
 import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
 /** Facts about a read that are known once memory has been read. */
-export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
+export interface RoundFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
   readonly nowMs: number;
   /** The kind of rollups that may replace samples; undefined if the read needs samples. */
   readonly grains: RollupFacts['grains'] | undefined;
@@ -50,12 +51,21 @@ export interface Requests {
   };
 }
 
-/** The responses from which the next round is planned: the latest response of each kind, from whichever round. */
+/** The combined responses of a read's rounds so far. The next round is planned from them. */
 export interface Responses {
   readonly manifest: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
   readonly rolledUp?: ReadonlyMap<string, RolledSource>;
-  readonly points?: Pick<RolledPoints, 'unproven'>;
+  readonly warm?: readonly LocatedBlock[];
+  readonly cold?: readonly LocatedBlock[];
+  /** Points from rollups, and the number of days they cover. */
+  readonly points?: RolledPoints & { readonly days: number };
+  /** Number of rounds. Each round waited for the responses of the previous one. */
+  readonly rounds?: number;
+  /** Time spent reading the warm tier, in ms. */
+  readonly warmMs?: number;
+  /** Time spent reading the archive, in ms. */
+  readonly coldMs?: number;
 }
 
 export interface Round {
@@ -94,7 +104,7 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * announces the day as open before it trims memory, so if a day is not open, its object contains everything that has
  * left memory.
  */
-export function planRounds(facts: BeyondFacts): Round {
+export function planRounds(facts: RoundFacts): Round {
   const { days, nowMs, isSeen } = facts;
   const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
   const grains = areRecent || days.length <= FEW_DAYS ? undefined : facts.grains;
@@ -118,7 +128,7 @@ export function planRounds(facts: BeyondFacts): Round {
  * @param warm the request to the warm table that this round must also send; undefined if there is none
  */
 function planArchive(
-  facts: BeyondFacts,
+  facts: RoundFacts,
   { manifest, directory, rolledUp }: Responses,
   warmDays: readonly DayPlan[],
   warm?: Requests['warm'],
@@ -164,7 +174,7 @@ function planSamples(days: readonly ColdDay[], directory: Responses['directory']
 }
 
 /** Returns the parts of a day that may contain the wanted series. */
-function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
+function partsToRead(facts: RoundFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
   const { day, archived } = entry;
   if (archived === undefined) return [];
   const parts = partsOf(archived, facts.groups);
@@ -181,7 +191,7 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
 }
 
 /** Whether memory has samples from `minMs` to `maxMs`, both inclusive. */
-function isInHot({ hotTimes }: BeyondFacts, minMs: number, maxMs: number): boolean {
+function isInHot({ hotTimes }: RoundFacts, minMs: number, maxMs: number): boolean {
   return hotTimes.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
 }
 

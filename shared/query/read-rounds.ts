@@ -1,4 +1,4 @@
-/** Sends the requests that beyond-hot.ts plans, round by round, and combines the responses. */
+/** Sends the requests that round-plan.ts plans, round by round, and combines the responses. */
 import type { Block } from '../codec';
 import type { ListedSource } from '../cold/archive-directory';
 import type { ManifestDay } from '../cold/manifest';
@@ -10,25 +10,11 @@ import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
-import { type BeyondFacts, planRounds, type Requests, type Responses, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
 import { layoutLookup, partitionsOf, type ReadDependencies, type ReadPlan } from './read-plan';
-import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
+import { columnsFor, pointsOf } from './rolled-points';
+import { planRounds, type Requests, type Responses, type Round, type RoundFacts } from './round-plan';
 import { estimateSamples, leastSamples } from './sample-estimate';
-
-/** The combined responses of one or more rounds. */
-export interface Fetched extends Partial<Responses> {
-  readonly warm?: readonly LocatedBlock[];
-  readonly cold?: readonly LocatedBlock[];
-  /** Points from rollups, and the number of days they cover. */
-  readonly points?: RolledPoints & { readonly days: number };
-  /** Number of rounds. Each round waited for the responses of the previous one. */
-  readonly rounds?: number;
-  /** Time spent reading the warm tier, in ms. */
-  readonly warmMs?: number;
-  /** Time spent reading the archive, in ms. */
-  readonly coldMs?: number;
-}
 
 /** Maximum number of requests in progress. */
 const PARALLEL = 16;
@@ -43,20 +29,28 @@ const CLOCK_SKEW_MS = 30_000;
  * @param fromHot the blocks that were read from memory
  * @param counted the same blocks without samples that are deleted or outside the range
  */
-export async function readBeyond(
-  read: ReadPlan,
+export async function readRounds(
+  plan: ReadPlan,
   days: readonly DayPlan[],
   fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
-): Promise<Fetched> {
-  const { wanted } = read.request;
+): Promise<Responses> {
+  const { stores, request, selection, grains, tombstones } = plan;
   const leastInHot = leastSamples(counted);
-  expectSamples(read, (series) => (series === wanted ? leastInHot : 0));
-  return readRounds(
-    (requests) => fetchRound(read, requests, leastInHot),
-    read.stores,
-    factsOf(read, days, fromHot),
-  );
+  expectSamples(plan, (series) => (series === request.wanted ? leastInHot : 0));
+  return runRounds((requests) => fetchRound(plan, requests, leastInHot), stores, {
+    nowMs: stores.now(),
+    grains,
+    days,
+    hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>
+      timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
+    ),
+    isSeen: (day) => selection.groups.every((group) => stores.warm.cache.hasRead(day, group)),
+    range: request.range,
+    groups: selection.groups,
+    deletions: request.deletions,
+    tombstones,
+  });
 }
 
 /**
@@ -77,11 +71,11 @@ function expectSamples({ homeId, request: { expected } }: ReadPlan, least: (want
  *
  * @param fetch sends the requests of a round
  */
-export async function readRounds(
-  fetch: (requests: Requests) => Promise<Fetched>,
+export async function runRounds(
+  fetch: (requests: Requests) => Promise<Partial<Responses>>,
   { purgeAfterMs, now }: Pick<ReadDependencies, 'purgeAfterMs' | 'now'>,
-  facts: BeyondFacts,
-): Promise<Fetched> {
+  facts: RoundFacts,
+): Promise<Responses> {
   const { days } = facts;
   for (let before = 0; ; ) {
     const beganMs = now();
@@ -96,7 +90,7 @@ export async function readRounds(
 }
 
 /** Identifies a day's objects; undefined when there are none. */
-function objectsOf({ manifest }: Pick<Fetched, 'manifest'>, day: Day): string | undefined {
+function objectsOf({ manifest }: Partial<Responses>, day: Day): string | undefined {
   return manifest?.get(day)?.archived?.identity;
 }
 
@@ -106,14 +100,14 @@ function objectsOf({ manifest }: Pick<Fetched, 'manifest'>, day: Day): string | 
  * @param before number of earlier rounds of the read
  */
 async function fetchAll(
-  fetch: (requests: Requests) => Promise<Fetched>,
+  fetch: (requests: Requests) => Promise<Partial<Responses>>,
   first: Round,
   before: number,
-): Promise<Fetched> {
-  let all: Fetched & Responses = { manifest: new Map() };
+): Promise<Responses> {
+  let all: Responses = { manifest: new Map() };
   let rounds = before;
   for (let round: Round | undefined = first; round !== undefined; ) {
-    const found: Fetched = await fetch(round.requests);
+    const found = await fetch(round.requests);
     all = {
       ...all,
       ...found,
@@ -128,39 +122,17 @@ async function fetchAll(
   return all;
 }
 
-function factsOf(read: ReadPlan, days: readonly DayPlan[], fromHot: readonly LocatedBlock[]): BeyondFacts {
-  const { stores, request, selection, grains, tombstones } = read;
-  return {
-    nowMs: stores.now(),
-    grains,
-    days,
-    hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>
-      timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
-    ),
-    isSeen: (day: DayPlan) => isSeen(read, day),
-    range: request.range,
-    groups: selection.groups,
-    deletions: request.deletions,
-    tombstones,
-  };
-}
-
-/**
- * Whether this instance has read a day's warm items before. If so, the number of announcements may show that they need
- * not be read again.
- */
-function isSeen(read: ReadPlan, day: DayPlan): boolean {
-  const { cache } = read.stores.warm;
-  return read.selection.groups.every((group) => cache.hasRead(day, group));
-}
-
-async function fetchRound(read: ReadPlan, requests: Requests, leastInHot: number): Promise<Fetched> {
+async function fetchRound(
+  plan: ReadPlan,
+  requests: Requests,
+  leastInHot: number,
+): Promise<Partial<Responses>> {
   const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
-    requests.manifest && manifestDays(read, requests.manifest),
-    requests.directory === true ? listedDays(read) : undefined,
-    requests.rollupDirectory === true ? listedRollups(read) : undefined,
-    requests.warm && measure(() => warmBlocks(read, requests.warm!)),
-    (requests.samples ?? requests.rollups) && measure(() => fromArchive(read, requests, leastInHot)),
+    requests.manifest && manifestDays(plan, requests.manifest),
+    requests.directory === true ? listedDays(plan) : undefined,
+    requests.rollupDirectory === true ? listedRollups(plan) : undefined,
+    requests.warm && measure(() => warmBlocks(plan, requests.warm!)),
+    (requests.samples ?? requests.rollups) && measure(() => fromArchive(plan, requests, leastInHot)),
   ]);
   return {
     ...(manifest && { manifest }),
@@ -177,42 +149,43 @@ async function measure<T>(work: () => Promise<T>): Promise<{ readonly result: T;
   return { result, tookMs: performance.now() - beganMs };
 }
 
-async function manifestDays(read: ReadPlan, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+async function manifestDays({ stores }: ReadPlan, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
-  const partitions = new Map(days.map((plan) => [plan.day, plan.ref.partition]));
+  const partitions = new Map(days.map(({ day, ref }) => [day, ref.partition]));
   const found = await mapLimited(partitionsOf(days), PARALLEL, async (ref) => {
-    const all = await read.stores.manifest.days(ref, first.day, last.day);
+    const all = await stores.manifest.days(ref, first.day, last.day);
     return all.filter(({ day }) => partitions.get(day) === ref.partition);
   });
   return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
 
 function warmBlocks(
-  read: ReadPlan,
+  plan: ReadPlan,
   { days, manifest }: NonNullable<Requests['warm']>,
 ): Promise<LocatedBlock[]> {
-  const located = days.map((plan) => ({
-    ...plan,
-    windowLengthsMs: read.request.windowLengthsMs,
-    announcements: manifest && (manifest.get(plan.day)?.announcements ?? 0),
+  const { stores, request, selection } = plan;
+  const located = days.map((each) => ({
+    ...each,
+    windowLengthsMs: request.windowLengthsMs,
+    announcements: manifest && (manifest.get(each.day)?.announcements ?? 0),
   }));
-  return readWarm(read.stores.warm, located, read.selection, read.request.beyondHot, layoutLookup(read));
+  return readWarm(stores.warm, located, selection, request.beyondHot, layoutLookup(plan));
 }
 
 async function fromArchive(
-  read: ReadPlan,
+  plan: ReadPlan,
   { samples, rollups = [] }: Requests,
   leastInHot: number,
-): Promise<Fetched> {
-  const { selection, grains, tombstones } = read;
-  const { beyondHot } = read.request;
-  const { cold } = read.stores;
+): Promise<Partial<Responses>> {
+  const { selection, grains, tombstones } = plan;
+  const { beyondHot } = plan.request;
+  const { cold } = plan.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Count archived samples only if there are no tombstones, which might remove some of them. Memory and the archive may
   // hold the same samples, so the minimum is the larger of the two counts.
   const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
-  expectSamples(read, (wanted) =>
+  expectSamples(plan, (wanted) =>
     wanted === selection.wanted
       ? Math.max(leastInHot, estimateSamples(counted, selection, grainMs))
       : estimateSamples(counted, { ...selection, wanted, picks: undefined }, grainMs),
