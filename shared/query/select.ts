@@ -10,6 +10,7 @@ import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { SharedCalls } from '../platform/concurrency';
+import type { SelectOptions } from '../promql/store';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedLabels, withJoined } from './find-series';
@@ -28,11 +29,6 @@ export interface SelectDependencies extends ReadDependencies {
   readonly hostLabels: Pick<HostLabels, 'of'>;
   readonly selections: SelectionCache;
   readonly deletions: SourceDeletions;
-}
-
-interface SelectOptions extends ReadOptions {
-  /** Called with the number of series, before their samples are read. May throw to prevent the read. */
-  readonly admit?: ((series: number) => void) | undefined;
 }
 
 /** A source's samples. */
@@ -88,7 +84,7 @@ export class Querier {
   async select(
     matchers: readonly Matcher[],
     range: TimeRange,
-    options: SelectOptions = {},
+    options: ReadOptions & Pick<SelectOptions, 'admit'> = {},
   ): Promise<SelectResult> {
     const budget = options.budget ?? new ReadBudget(DEFAULT_LIMITS);
     try {
@@ -103,7 +99,7 @@ export class Querier {
     budget: ReadBudget,
     matchers: readonly Matcher[],
     range: TimeRange,
-    options: SelectOptions,
+    options: ReadOptions & Pick<SelectOptions, 'admit'>,
   ): Promise<SelectResult> {
     const source = hostNamedBy(matchers);
     const { sources, joined } =
