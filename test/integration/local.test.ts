@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -227,14 +227,18 @@ describe('npm start', () => {
 
   test('--ephemeral leaves no folder behind when it is killed', async () => {
     const folders = () => readdirSync(join(root, '.local')).filter((name) => name.startsWith('ephemeral-'));
-    const before = new Set(folders());
     const child = spawnScript('start', [...startArgs, '--ephemeral'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     await once(createInterface({ input: child.stdout! }), 'line');
-    const own = folders().find((name) => !before.has(name))!;
-    const { stack: pid } = JSON.parse(readFileSync(join(root, '.local', own, 'pids.json'), 'utf8'));
-    process.kill(pid, 'SIGKILL');
+    // Other test files start such stacks at the same time.
+    const isOwn = (name: string) => {
+      const file = join(root, '.local', name, 'stack.pid');
+      return existsSync(file) && readFileSync(file, 'utf8') === String(child.pid);
+    };
+    const own = folders().find(isOwn)!;
+    expect(own).toBeDefined();
+    child.kill('SIGKILL');
     await until(
       'the folder gone',
       async () => folders().includes(own),
