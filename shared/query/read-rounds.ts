@@ -1,6 +1,5 @@
 /** Sends the requests that round-plan.ts plans, round by round, and combines the responses. */
 import type { Block } from '../codec';
-import type { ListedSource } from '../cold/archive-directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { readObjects } from '../cold/rollup-read';
@@ -127,10 +126,12 @@ async function fetchRound(
   requests: Requests,
   leastInHot: number,
 ): Promise<Partial<Responses>> {
+  const { stores, tenant, homeId, days, grains } = plan;
+  const span = [days[0]!.day, days.at(-1)!.day] as const;
   const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
     requests.manifest && manifestDays(plan, requests.manifest),
-    requests.directory === true ? listedDays(plan) : undefined,
-    requests.rollupDirectory === true ? listedRollups(plan) : undefined,
+    requests.directory && stores.directory.of(tenant.id, homeId, ...span),
+    requests.rollupDirectory && stores.rollups!.of(tenant.id, homeId, grains!.grainMs, ...span),
     requests.warm && measure(() => warmBlocks(plan, requests.warm!)),
     (requests.samples ?? requests.rollups) && measure(() => fromArchive(plan, requests, leastInHot)),
   ]);
@@ -198,12 +199,4 @@ async function fromArchive(
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
   const points = pointsOf(objects, grains!, selection.wanted.series.length);
   return { cold: blocks, points: { ...points, days: days - points.unproven.size } };
-}
-
-function listedRollups({ stores, tenant, homeId, days, grains }: ReadPlan) {
-  return stores.rollups!.of(tenant.id, homeId, grains!.grainMs, days[0]!.day, days.at(-1)!.day);
-}
-
-function listedDays({ stores, tenant, homeId, days }: ReadPlan): Promise<Map<Day, ListedSource>> {
-  return stores.directory.of(tenant.id, homeId, days[0]!.day, days.at(-1)!.day);
 }
