@@ -44,7 +44,10 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const nowMs = Date.now();
   const left = () => context.getRemainingTimeInMillis();
   const tenants = await dependencies.tenants.list();
-  const retentions = new Map(tenants.map(({ id, retentionMs }) => [id, retentionMs ?? retention]));
+  // A tenant's own retention may be longer than the stage's, which an operator has lowered since.
+  const retentions = new Map(
+    tenants.map(({ id, retentionMs = retention }) => [id, Math.min(retentionMs, retention)]),
+  );
   const all = allPartitions(tenants);
   const scope =
     before === undefined
