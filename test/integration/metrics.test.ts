@@ -69,12 +69,15 @@ test("the smoke test reads its sample from memory and from the warm tier, and le
       }),
     );
   const before = await lists();
-  const { drained, tiers, concurrency } = await ops<SmokeResult>(stack.url, 'smoke');
+  // After a drain, a batch may be delivered again, and appended again. Run another smoke test then.
+  const { drained, tiers, concurrency } = await until(
+    'a sample that has left memory',
+    () => ops<SmokeResult>(stack.url, 'smoke'),
+    (result) => result.tiers.after.hot === 0,
+  );
   expect(drained).toBeGreaterThan(0);
   expect(tiers.before.hot).toBe(1);
-  // After a drain, a batch may be delivered again, and appended again.
-  expect([0, 1]).toContain(tiers.after.hot);
-  expect(tiers.after).toMatchObject({ warm: 1, cold: 0 });
+  expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
   // A local stack has no account.
   expect(concurrency).toBeUndefined();
   expect(await lists()).toEqual(before);

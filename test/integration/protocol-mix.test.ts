@@ -5,6 +5,7 @@ import { type Labels, labelsOf, METRIC_NAME } from '../../shared/model/labels';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { patientFetch } from '../support/patient-fetch';
 import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
+import { seedOf } from '../support/seed';
 import { until } from '../support/until';
 
 /**
@@ -14,7 +15,7 @@ import { until } from '../support/until';
 const SAMPLES = Number(process.env.MIX_SAMPLES ?? 40_000);
 const SOURCES = Number(process.env.MIX_SOURCES ?? 80);
 const MINUTES = Number(process.env.MIX_MINUTES ?? 0);
-const SEED = Number(process.env.MIX_SEED ?? Date.now() % 1_000_000);
+const SEED = seedOf('MIX_SEED');
 /** Number of samples between two comparisons of everything that is stored. */
 const COMPARED_EVERY = 10_000_000;
 

@@ -51,16 +51,23 @@ describe('reads while data is flushed, archived and purged', () => {
         posted.set(second, value);
       }
     };
+    // A patient client would repeat a read that is refused because memory seems to have lost samples.
+    const impatient = new Client(stack.url, stack.apiKey);
     const reader = async () => {
       /** The highest value seen of each second. The values of a second only grow. */
       const seen = new Map<number, number>();
       for (let i = 0; isMoving; i++) {
         const s = i % SERIES;
-        const response = await client.request(
+        const response = await impatient.request(
           'GET',
           `/api/v0/hosts/${host}/metrics?name=${names[s]}&from=${start}&to=${start + 36_000}`,
         );
         if (response.status === 404 && seen.size === 0) continue;
+        if (response.status === 503) {
+          // Other 503s come from a store that is slow on a busy machine.
+          if (response.headers.get('retry-after') === '10') flaws.push(`read ${i}: ${await response.text()}`);
+          continue;
+        }
         const { metrics } = (await response.json()) as { metrics: { time: number; value: number }[] };
         reads++;
         const found = new Map(metrics.map(({ time, value }) => [time - start, value - s * 1e6]));

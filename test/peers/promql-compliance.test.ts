@@ -13,9 +13,10 @@ import { instantQuery, type QueryOptions, rangeQuery } from '../../shared/promql
 import { complianceSuite, prometheusBinaries } from '../support/peers';
 import { differenceFrom, PrometheusServer } from '../support/prometheus-server';
 import { RolledStore } from '../support/rolled-store';
+import { seedOf } from '../support/seed';
 
 const PROMETHEUS = process.env.PROMETHEUS ?? join(prometheusBinaries(), 'prometheus');
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
