@@ -20,8 +20,8 @@ const PORTS_EACH = 8;
 let chosen = 0;
 
 /**
- * Finds a free port of 127.0.0.1. Until a server listens at the port, no other process gets it, since processes that
- * run at the same time begin at different ports.
+ * Finds a free port of 127.0.0.1. Until a server listens at the port, other processes rarely get it, since processes
+ * that run at the same time begin at different ports.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

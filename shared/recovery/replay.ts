@@ -82,7 +82,8 @@ export async function advance(
   await dependencies.keepGaps(looks);
 
   if (replay?.state === 'running') {
-    // A step for a requested range ends no replay. So its caller always learns the id of the replay to watch.
+    // A step for a requested range ends no replay. So its caller learns the id of the replay to watch, unless a
+    // scheduled step ends the replay at the same time.
     const isRead = requested === undefined && hasEnded(shards, await table.progress(replay));
     if (isRead && (!loss?.isOpen || (await dependencies.redriveLost()))) {
       await finish(dependencies, replay, loss);

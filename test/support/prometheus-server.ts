@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
+import { freePort } from '../../scripts/local/server-process';
 import { labelsKey, labelsOf } from '../../shared/model/labels';
 import type { MemorySampleStore } from '../../shared/promql/memory-store';
 import type { QueryRange, QueryResult, ResultSeries } from '../../shared/promql/query';
@@ -91,14 +91,6 @@ export class PrometheusServer {
     });
     return (await response.json()) as Theirs;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /**

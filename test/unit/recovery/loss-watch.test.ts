@@ -512,6 +512,15 @@ describe('missingSince', () => {
     expect(world.lossReads).toBe(3);
   });
 
+  test('does not ask about a closed loss again if a planned move has brought the partition since', async () => {
+    world.openLoss('l', 500);
+    world.loss = { ...world.loss!, isOpen: false };
+    expect(await world.losses.missingSince(refOf(0), good('l'))).toBeUndefined();
+    world.marks.set(0, { ...bMarked, loss: 'l' });
+    expect(await world.losses.missingSince(refOf(0), bad('l'))).toBeUndefined();
+    expect(world.lossReads).toBe(1);
+  });
+
   test('does not record a new era, which would hide the loss from writers', async () => {
     world.here = primary('c', 'b');
     world.primaries = [primary('a'), world.here];
