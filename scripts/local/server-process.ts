@@ -11,8 +11,8 @@ const READY_MS = 120_000;
 export type Adopt = (child: ChildProcess) => void;
 
 /**
- * The ports to choose from. Linux and macOS take the ports of connections, and of servers that listen at port 0, from
- * above this range.
+ * The first port to choose from, and the number of ports. The range lies below the ports that Linux and macOS assign to
+ * outgoing connections, and to servers that listen on port 0.
  */
 const [FIRST_PORT, PORTS] = [10_000, 22_768];
 /** Number of ports between the first choices of two processes whose ids are consecutive. */

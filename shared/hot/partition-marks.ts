@@ -5,15 +5,21 @@ import { HotKeys } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
 import { type MarkReply, replyNumber, type ScriptedClient } from './scripts';
 
-/** What a reader may conclude from the mark of a partition. `loss` is the id of the last loss noticed; '' if none was. */
+/**
+ * What a reader may conclude from the mark of a partition. `loss` is the id of the last recorded loss that affected the
+ * partition; '' if there was none.
+ */
 export type Mark = AbsentMark | GoodMark | BadMark;
 
-/** The partition is new, or memory has lost all of its samples. */
+/** The partition has no mark: it is new, or all of its samples in memory were lost. */
 interface AbsentMark {
   readonly state: 'absent';
 }
 
-/** The mark names the primary that answers, and no frames have expired. Memory has lost no sample since `loss`. */
+/**
+ * The mark names the primary that returned it, and no frames have expired. So memory has lost no sample of the partition
+ * since the loss with the id `loss`.
+ */
 interface GoodMark {
   readonly state: 'good';
   readonly loss: string;
@@ -35,7 +41,7 @@ interface ForeignMark extends BadMark {
   readonly isExpired: false;
   /** Number of the era (recovery/era.ts) in which the mark was written, or last confirmed; undefined if unknown. */
   readonly era: number | undefined;
-  /** If memory has lost samples, they arrived in the stream at this time or later, in ms; 0 if the time is unknown. */
+  /** Approximate arrival time in the stream, in ms, of the first sample that memory may have lost; 0 if unknown. */
   readonly lostFromMs: number;
 }
 

@@ -74,7 +74,10 @@ export interface ReadPlan {
   readonly days: readonly DayPlan[];
 }
 
-/** Plans the read of a source: one plan for each home. A home is the source itself, or its pool. */
+/**
+ * Plans the read of a source: one plan for each home. The home of a series is the source itself or its pool. Nearly every
+ * source has one home.
+ */
 export function planReads(stores: ReadDependencies, tenant: Tenant, request: SourceRequest): ReadPlan[] {
   const { homes, wanted, deletions, windowLengthsMs, firstMs } = request;
   // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.

@@ -123,11 +123,11 @@ export class LossWatch {
   }
 
   /**
-   * Tells a reader whether a partition may lack acknowledged samples.
+   * Finds out since when a partition may lack acknowledged samples.
    *
    * @param mark the partition's mark, read before its data or together with it
-   * @returns the earliest arrival time, in the stream, of samples that may be missing, in ms; 0 if it is unknown.
-   *   Undefined if no sample is missing
+   * @returns a time in ms: only samples that arrived in the stream at this time or later may be missing. 0 if the time
+   *   is unknown; undefined if no sample is missing
    */
   async missingSince(ref: PartitionRef, mark: Mark): Promise<number | undefined> {
     const { table } = this.dependencies;
@@ -170,8 +170,8 @@ export class LossWatch {
   }
 
   /**
-   * Waits up to a second until memory has the mark of a registered partition. Returns the mark, which may still be
-   * absent.
+   * Waits for the mark of a registered partition to appear in memory, for about a second at most. Returns the mark,
+   * which may still be absent.
    */
   private async awaitMark(ref: PartitionRef): Promise<FoundMark> {
     const { hot } = this.dependencies;
@@ -249,11 +249,11 @@ export class LossWatch {
 
 /**
  * Computes the arrival time from which a replay must read the stream after a loss, in ms; 0 means from the oldest
- * record. Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until
- * time, and the earliest time from which one of the partitions may lack samples.
+ * record. Samples that had left memory are safe. So the replay begins at the later of two times, less a minute: the
+ * flushed-until time, and the lowest `lostFromMs` of the partitions, which is 0 for a mark that is absent or expired.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, in ms
- * @param lost marks of the lost partitions
+ * @param lost marks of the lost partitions; empty if every partition counts as lost
  */
 export function lostSinceMs(flushedUntilMs: number, lost: readonly FoundMark[]): number {
   const oldestMs = Math.min(

@@ -13,23 +13,24 @@ export interface NotificationPolicy {
   readonly repeatsMs: readonly number[];
 }
 
-/** A policy without silences and repeated notifications. */
+/** A policy without silences or repeated notifications. */
 export const DEFAULT_POLICY: NotificationPolicy = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
-  /** The firing alerts that receivers know about after these notifications. */
+  /** The alerts that receivers take for firing after these notifications. */
   readonly told: readonly ReportedAlert[];
 }
 
 /**
- * Compares the firing alerts that receivers know about with the current alerts, and returns the notifications
- * that receivers need. An alert that fired and ended in between is not reported. A change during a silence is
- * reported after the silence has ended, if it still holds.
+ * Compares the alerts that receivers take for firing with the current alerts. Returns the notifications that receivers
+ * need, and what receivers know afterwards. An alert that fired and was resolved between two reported ticks is not
+ * reported. A change during a silence is reported when the silence is over, unless it has been undone by then.
  *
  * @param rule its id identifies the rule across all tenants
  * @param alerts undefined when the rule was removed
- * @param ticks the tick to report, and the last one reported (undefined if none was), in ms
+ * @param tickMs the tick to report, in ms
+ * @param beforeMs the last tick reported, in ms; undefined if there was none
  */
 export function transitionsOf(
   rule: { readonly id: string; readonly expr: string },

@@ -69,7 +69,8 @@ test("the smoke test reads its sample from memory and from the warm tier, and le
       }),
     );
   const before = await lists();
-  // After a drain, a batch may be delivered again, and appended again. Run another smoke test then.
+  // After the drain, the stream may deliver the sample's batch again, which puts the sample back into memory. In this
+  // case, run the smoke test again.
   const { drained, tiers, concurrency } = await until(
     'a sample that has left memory',
     () => ops<SmokeResult>(stack.url, 'smoke'),

@@ -1,16 +1,17 @@
 import type { Labels } from '../../model/labels';
 
 /**
- * An alert: one label set found by an alerting rule. Its labels, including `alertname`, are its identity.
- * Times are Unix times in ms, and always the tick of an evaluation, not the time at which the evaluation ran.
+ * An alert: one label set that the query of an alerting rule returned. The labels, including `alertname`, identify it.
+ * All times are Unix times in ms. Each is the tick of an evaluation, which is the time at which the evaluation was due,
+ * not the time at which it ran.
  */
 export interface Alert {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly state: 'pending' | 'firing' | 'resolved';
-  /** The element's value when it was last present in the result. */
+  /** The value of the label set when the query last returned it. */
   readonly value: number;
-  /** The tick in which the element was first found. */
+  /** The tick at which the rule's query first returned the label set. */
   readonly activeAtMs: number;
   readonly firedAtMs?: number;
   readonly resolvedAtMs?: number;
@@ -21,7 +22,7 @@ export interface Alert {
   readonly keepFiringSinceMs?: number;
 }
 
-/** How long a resolved alert is remembered and reported, so that no receiver misses it, in ms. */
+/** How long, in ms, a resolved alert is kept and listed, so that no receiver misses its end. */
 export const RESOLVED_RETENTION_MS = 15 * 60_000;
 
 /** The alerts in the state of a rule group. The complete type is `RuleGroupState` in rules/rule-group-state.ts. */

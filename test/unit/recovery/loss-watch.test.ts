@@ -19,7 +19,7 @@ const primary = (id: string, previous?: string): PrimaryState => ({
   isOpen: false,
 });
 
-/** The fields of a mark, as the scripts write them. */
+/** The fields of a mark, which Lua scripts write in the real store. */
 interface MarkFields {
   readonly node: string;
   readonly loss?: string;
