@@ -36,10 +36,12 @@ export interface RouteRequest<R extends Route> {
   readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
   readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
   /**
-   * Charges the post to the tenant's budget. The handler must report the number of samples and, unless the body is
-   * JSON, the size of the body.
+   * Charges a post of samples to the tenant's budget. The handler must report the number of samples and, unless the body
+   * is JSON, the size of the body.
    */
-  readonly charge: R['function'] extends 'post' ? SampleCharge : undefined;
+  readonly charge: R extends { readonly budgets: readonly ['samplesPerMinute', ...unknown[]] }
+    ? SampleCharge
+    : undefined;
 }
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -121,7 +123,7 @@ async function handleRoute(
       queries === undefined
         ? respond
         : () => runWithinBudget(queries, meter, tenant, () => respond(undefined));
-    return await meterRequest(meter, tenant, event, work);
+    return await meterRequest(meter, tenant, route, event, work);
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);

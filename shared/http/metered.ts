@@ -5,35 +5,7 @@ import { SampleCharge } from '../tenancy/sample-charge';
 import type { BudgetName, TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 import { HttpError } from './http';
-import type { RouteKey } from './routes';
-
-/** Minute budgets that each route uses. */
-const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
-  'POST /api/v0/tsdb': ['samplesPerMinute'],
-  'POST /write': ['samplesPerMinute'],
-  'POST /api/v2/write': ['samplesPerMinute'],
-  'POST /api/v3/write_lp': ['samplesPerMinute'],
-  'POST /prometheus/api/v1/write': ['samplesPerMinute'],
-  'POST /v1/metrics': ['samplesPerMinute'],
-  'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
-};
-
-/** Routes whose requests count as reads of samples. */
-const READS: ReadonlySet<string> = new Set<RouteKey>([
-  'GET /api/v0/hosts/{hostId}/metrics',
-  'GET /api/v0/services/{serviceName}/metrics',
-  'GET /api/v0/tsdb/latest',
-  'GET /api/v1/hosts/{hostId}/metrics',
-  'GET /api/v1/services/{serviceName}/metrics',
-  'GET /api/v1/series/metrics',
-  'GET /prometheus/api/v1/query',
-  'POST /prometheus/api/v1/query',
-  'GET /prometheus/api/v1/query_range',
-  'POST /prometheus/api/v1/query_range',
-  'POST /prometheus/api/v1/read',
-  'GET /prometheus/federate',
-  'POST /api/v1/monitors/preview',
-]);
+import type { Route } from './routes';
 
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
@@ -48,16 +20,16 @@ const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 export async function meterRequest<T>(
   meter: TenantMeter,
   tenant: Tenant,
+  { budgets = [], readsSamples }: Pick<Route, 'budgets' | 'readsSamples'>,
   event: APIGatewayProxyEventV2,
   work: (charge: SampleCharge | undefined) => Promise<T>,
 ): Promise<T> {
   const startedMs = performance.now();
   const bodyBytes = bytesOf(event);
   try {
-    const routeKey = event.routeKey as RouteKey;
-    admit(meter, tenant, routeKey, bodyBytes);
-    if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
-    const charge = USES[routeKey]?.includes('samplesPerMinute') ? new SampleCharge(meter, tenant) : undefined;
+    admit(meter, tenant, budgets, bodyBytes);
+    if (budgets.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
+    const charge = budgets.includes('samplesPerMinute') ? new SampleCharge(meter, tenant) : undefined;
     // Charge the size of the body first: the body was received, even if the request turns out to be invalid.
     charge?.body(bodyBytes);
     return await work(charge);
@@ -65,7 +37,7 @@ export async function meterRequest<T>(
     const durationMs = performance.now() - startedMs;
     meter.count(tenant, {
       requests: 1,
-      sampleReads: READS.has(event.routeKey) ? 1 : 0,
+      sampleReads: readsSamples ? 1 : 0,
       bodyBytes,
       functionMbMs: Math.ceil(durationMs * MEMORY_MB),
     });
@@ -97,11 +69,11 @@ export async function runWithinBudget<T>(
   }
 }
 
-function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes: number) {
+function admit(meter: TenantMeter, tenant: Tenant, budgets: readonly BudgetName[], bodyBytes: number) {
   const limits = meter.limits(tenant);
   if (bodyBytes > limits.bodyBytes)
     throw new HttpError(413, `the body has ${bodyBytes} bytes; the limit bodyBytes is ${limits.bodyBytes}`);
-  for (const name of USES[routeKey] ?? []) {
+  for (const name of budgets) {
     const waitMs = meter.waitMs(tenant, name);
     if (waitMs > 0) throw overLimit(name, limits[name], Math.ceil(waitMs / 1000));
   }

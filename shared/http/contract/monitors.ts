@@ -100,6 +100,7 @@ export const monitorRoutes = [
     path: '/api/v1/monitors/preview',
     right: 'read',
     function: 'query',
+    readsSamples: true,
     summary: 'Preview a monitor: list the alerts that it would have opened in a past range',
     body: z.object({
       monitor: monitorSpec,

@@ -16,6 +16,7 @@ export const otlpRoutes = [
     path: '/v1/metrics',
     right: 'write',
     function: 'post',
+    budgets: ['samplesPerMinute'],
     summary: 'Post OpenTelemetry metrics (OTLP/HTTP): an ExportMetricsServiceRequest as protobuf or JSON',
     rawBody: 'application/x-protobuf',
     response: partialSuccess,

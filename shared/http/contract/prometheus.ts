@@ -10,6 +10,7 @@ export const prometheusRoutes = [
     path: `${PROMETHEUS}/write`,
     right: 'write',
     function: 'post',
+    budgets: ['samplesPerMinute'],
     summary: 'Post Prometheus remote write 1.0 or 2.0: a protobuf message in a snappy block',
     rawBody: 'application/x-protobuf',
     status: 204,

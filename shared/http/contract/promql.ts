@@ -144,6 +144,8 @@ const common = {
 /** Parameters of a POST may also come in a form body, which takes precedence over the query string. */
 const posted = { ...common, method: 'POST', isForm: true } as const;
 const got = { ...common, method: 'GET' } as const;
+const instantRoute = { path: `${PROMETHEUS}/query`, readsSamples: true, query: instantParameters } as const;
+const rangeRoute = { path: `${PROMETHEUS}/query_range`, readsSamples: true, query: rangeParameters } as const;
 
 const summaries = {
   query: 'Evaluate PromQL at one time',
@@ -157,10 +159,10 @@ const summaries = {
 
 /** Prometheus' query API, as used by Grafana's data source. */
 export const promqlRoutes = [
-  { ...got, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },
-  { ...posted, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },
-  { ...got, path: `${PROMETHEUS}/query_range`, summary: summaries.range, query: rangeParameters },
-  { ...posted, path: `${PROMETHEUS}/query_range`, summary: summaries.range, query: rangeParameters },
+  { ...got, ...instantRoute, summary: summaries.query },
+  { ...posted, ...instantRoute, summary: summaries.query },
+  { ...got, ...rangeRoute, summary: summaries.range },
+  { ...posted, ...rangeRoute, summary: summaries.range },
   { ...got, path: `${PROMETHEUS}/series`, summary: summaries.series, query: browsingQuery },
   { ...posted, path: `${PROMETHEUS}/series`, summary: summaries.series, query: browsingQuery },
   { ...got, path: `${PROMETHEUS}/labels`, summary: summaries.labels, query: browsingQuery },
@@ -207,6 +209,7 @@ export const promqlRoutes = [
     path: `${PROMETHEUS}/read`,
     right: 'read',
     function: 'query',
+    readsSamples: true,
     summary: 'Prometheus remote read: samples, or streamed chunks, of a protobuf message in a snappy block',
     rawBody: 'application/x-protobuf',
     errors: 'prometheus',
@@ -217,6 +220,7 @@ export const promqlRoutes = [
     isText: true,
     right: 'read',
     function: 'query',
+    readsSamples: true,
     summary: 'Read the latest sample of each selected series, for another Prometheus server to scrape',
     query: z.object({ 'match[]': selectors }),
     errors: 'prometheus',

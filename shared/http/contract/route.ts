@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { FunctionName } from '../../platform/names';
 import type { Right } from '../../tenancy/rights';
+import type { BudgetName } from '../../tenancy/tenant-meter';
 
 /**
  * One route of the HTTP API. Synthesis, dispatch, authorization, validation and the OpenAPI document all
@@ -13,6 +14,10 @@ export interface Route {
   /** Right that the API key needs; `none` for a route without a key. */
   readonly right: Right | 'none';
   readonly function: FunctionName;
+  /** The tenant's budgets per minute that a request uses. A request over one of them is rejected. */
+  readonly budgets?: readonly BudgetName[];
+  /** True if a request counts as a read of samples. */
+  readonly readsSamples?: true;
   readonly summary: string;
   /** Schema of the query string. An array is a parameter that may repeat. Unknown parameters are ignored. */
   readonly query?: z.ZodObject;

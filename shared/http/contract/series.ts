@@ -89,6 +89,7 @@ export const seriesRoutes = [
     path: '/api/v1/series/metrics',
     right: 'read',
     function: 'query',
+    readsSamples: true,
     summary: 'Read a series by its labels',
     query: metricsByLabelsQuery,
     response: seriesMetrics,

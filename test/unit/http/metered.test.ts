@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { meterRequest } from '../../../shared/http/metered';
-import { ROUTES } from '../../../shared/http/routes';
+import { ROUTES, type Route } from '../../../shared/http/routes';
 import type { Counts } from '../../../shared/tenancy/counters';
 import type { TenantMeter } from '../../../shared/tenancy/tenant-meter';
 import type { Tenant } from '../../../shared/tenancy/tenants';
@@ -9,10 +9,10 @@ const LIMITS = { bodyBytes: 100, samplesPerMinute: 5, servicePostsPerMinute: 5 }
 
 /** Runs a request, and returns what it adds to its tenant's counters. */
 async function countsOf(
-  routeKey: string,
+  route: Route,
   fields: Partial<APIGatewayProxyEventV2> = {},
   waitMs = 0,
-  work: Parameters<typeof meterRequest>[3] = async () => {},
+  work: Parameters<typeof meterRequest>[4] = async () => {},
 ): Promise<Counts> {
   const total: Record<string, number> = {};
   const meter = {
@@ -23,8 +23,8 @@ async function countsOf(
     },
     exchange: async () => {},
   } as unknown as TenantMeter;
-  const event = { routeKey, ...fields } as APIGatewayProxyEventV2;
-  await meterRequest(meter, {} as Tenant, event, work).catch((error) => {
+  const event = fields as APIGatewayProxyEventV2;
+  await meterRequest(meter, {} as Tenant, route, event, work).catch((error) => {
     total[`refused ${error.status}`] = 1;
   });
   return total;
@@ -32,8 +32,8 @@ async function countsOf(
 
 test('a request counts as a read exactly if its route reads samples', async () => {
   const reads = [];
-  for (const { method, path } of ROUTES)
-    if ((await countsOf(`${method} ${path}`)).sampleReads === 1) reads.push(`${method} ${path}`);
+  for (const route of ROUTES)
+    if ((await countsOf(route)).sampleReads === 1) reads.push(`${route.method} ${route.path}`);
   expect(reads.sort()).toEqual([
     'GET /api/v0/hosts/{hostId}/metrics',
     'GET /api/v0/services/{serviceName}/metrics',
@@ -51,28 +51,28 @@ test('a request counts as a read exactly if its route reads samples', async () =
   ]);
 });
 
-test.each(['POST /api/v0/tsdb', 'POST /v1/metrics', 'POST /prometheus/api/v1/write'])(
-  '%s is charged one sample before its body is looked at, and refused without charge over a budget',
-  async (routeKey) => {
+test.each(ROUTES.filter((route) => route.function === 'post'))(
+  '$method $path is charged one sample before its body is looked at, and refused without charge over a budget',
+  async (route) => {
     const body = Buffer.from('12345').toString('base64');
     const fields = { body, isBase64Encoded: true };
     const fails = async () => {
       throw new Error('invalid');
     };
-    expect(await countsOf(routeKey, fields, 0, fails)).toMatchObject({
+    expect(await countsOf(route, fields, 0, fails)).toMatchObject({
       samplesCharged: 1,
       bodyBytes: 6,
       requests: 1,
     });
-    const refused = await countsOf(routeKey, fields, 1);
+    const refused = await countsOf(route, fields, 1);
     expect(refused).toMatchObject({ 'refused 429': 1, requests: 1, bodyBytes: 6 });
     expect(refused.samplesCharged).toBeUndefined();
   },
 );
 
 test('a body over the limit is refused on every route, and still counts as a request', async () => {
-  for (const { method, path } of ROUTES) {
-    const counts = await countsOf(`${method} ${path}`, { body: 'x'.repeat(101) });
+  for (const route of ROUTES) {
+    const counts = await countsOf(route, { body: 'x'.repeat(101) });
     expect(counts).toMatchObject({ 'refused 413': 1, requests: 1, bodyBytes: 101 });
     expect(counts.samplesCharged).toBeUndefined();
   }
