@@ -170,6 +170,16 @@ export function encodeOutcome({ afterMs, state, series, batches, ...counts }: Ta
   };
 }
 
+/**
+ * Encodes the result of ending a removed task. Its state is removed, and nothing was evaluated.
+ *
+ * @param tickMs the tick of the state
+ */
+export function encodeRemoval(tickMs: number, last: Pick<TaskResult, 'series' | 'batches'>): Outcome {
+  const counts = { ticks: 0, skipped: 0, failing: 0, hasMore: false };
+  return encodeOutcome({ afterMs: tickMs, tickMs, state: undefined, ...last, ...counts });
+}
+
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

@@ -1,4 +1,4 @@
-import { encodeOutcome } from '../alerting/invocation';
+import { encodeOutcome, encodeRemoval } from '../alerting/invocation';
 import { dueTicks, type EvaluationTime } from '../alerting/tasks/due-ticks';
 import type { Outcome, TaskRef } from '../alerting/tasks/evaluation';
 import { batchSize } from '../alerting/tasks/evaluator-store';
@@ -186,17 +186,7 @@ export function removeMonitor(
           ),
         ],
   );
-  return encodeOutcome({
-    afterMs: state.tickMs,
-    tickMs: state.tickMs,
-    state: undefined,
-    series: [],
-    batches: batchesOf(tenant, monitor.id, nowMs, events),
-    ticks: 0,
-    skipped: 0,
-    failing: 0,
-    hasMore: false,
-  });
+  return encodeRemoval(state.tickMs, { series: [], batches: batchesOf(tenant, monitor.id, nowMs, events) });
 }
 
 function batchesOf(

@@ -3,6 +3,7 @@ import type { SilenceStore } from '../alerting/delivery/silence-store';
 import { silenceTest } from '../alerting/delivery/silences';
 import {
   encodeOutcome,
+  encodeRemoval,
   type FoundTask,
   Invocation,
   perTenant,
@@ -130,17 +131,13 @@ async function load(
 function endRemoved(tenant: Tenant, id: string, state: RuleGroupState, nowMs: number): Outcome {
   const { series, notifications } = endRuleGroup(state, id, nowMs);
   const about = { ...state, tickMs: nowMs, isLate: false };
-  return encodeOutcome({
-    afterMs: state.tickMs,
-    tickMs: state.tickMs,
-    state: undefined,
-    series,
-    batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
-    ticks: 0,
-    skipped: 0,
-    failing: 0,
-    hasMore: false,
-  });
+  const batches = batchesOf(
+    tenant,
+    { namespace: '', document: { name: '', rules: [] } },
+    about,
+    notifications,
+  );
+  return encodeRemoval(state.tickMs, { series, batches });
 }
 
 function batchesOf(
