@@ -33,6 +33,13 @@ export interface KillPoint {
   readonly killed: readonly Phase[];
 }
 
+interface Interruption {
+  readonly matches: (call: Call) => boolean;
+  readonly phaseOf: (call: Call) => Phase;
+  /** Returns as the `act` of an `interrupt` fault does. */
+  readonly act: (process: ChildProcess, call: Call, phase: Phase) => Promise<boolean>;
+}
+
 interface Instance extends Wiring {
   readonly functionName: string;
   readonly redis: RedisProxy;
@@ -77,24 +84,31 @@ export class Faults implements HostFaults {
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>
       PHASES.find((phase) => !this.points.get(pointOf(call))?.killed.has(phase));
-    return this.rule({
+    return this.interruptOnce({
       matches: (call) => call.functionName === functionName && call.isChange && phaseOf(call) !== undefined,
-      times: 1,
-      fault: (call) => this.killing(call, phaseOf(call)!),
+      phaseOf: (call) => phaseOf(call)!,
+      act: async (process, call, phase) => {
+        this.pointAt(call).killed.add(phase);
+        process.kill('SIGKILL');
+        return false;
+      },
     });
   }
 
   /** Pauses the process that makes the next matching call, until `meanwhile` has ended. */
   pauseAt(phase: Phase, matches: (call: Call) => boolean, meanwhile: () => Promise<unknown>): Rule {
-    const act = async (process: ChildProcess) => {
-      process.kill('SIGSTOP');
-      const released = new Promise<void>((release) => this.paused.set(process, release));
-      await Promise.race([meanwhile().catch(() => {}), released]);
-      this.paused.delete(process);
-      process.kill('SIGCONT');
-      return true;
-    };
-    return this.rule({ matches, times: 1, fault: () => ({ kind: 'interrupt', phase, act }) });
+    return this.interruptOnce({
+      matches,
+      phaseOf: () => phase,
+      act: async (process) => {
+        process.kill('SIGSTOP');
+        const released = new Promise<void>((release) => this.paused.set(process, release));
+        await Promise.race([meanwhile().catch(() => {}), released]);
+        this.paused.delete(process);
+        process.kill('SIGCONT');
+        return true;
+      },
+    });
   }
 
   /**
@@ -190,13 +204,32 @@ export class Faults implements HostFaults {
     return undefined;
   }
 
-  private killing(call: Call, phase: Phase): Fault {
-    this.pointAt(call).killed.add(phase);
-    const act = async (process: ChildProcess) => {
-      process.kill('SIGKILL');
-      return false;
+  /**
+   * Runs `act` once. A matching call does not count if it fails before its phase is reached, for example because the
+   * store's response is lost: then the next matching call is interrupted.
+   */
+  private interruptOnce({ matches, phaseOf, act }: Interruption): Rule {
+    let hits = 0;
+    const rule = this.rule({
+      matches,
+      fault: (call) => {
+        const phase = phaseOf(call);
+        const actOnce = async (process: ChildProcess) => {
+          // Another call that was under way at the same time may have been first.
+          if (hits > 0) return true;
+          hits++;
+          rule.lift();
+          return act(process, call, phase);
+        };
+        return { kind: 'interrupt', phase, act: actOnce };
+      },
+    });
+    return {
+      get hits() {
+        return hits;
+      },
+      lift: () => rule.lift(),
     };
-    return { kind: 'interrupt', phase, act };
   }
 
   private pointAt(call: Call) {

@@ -86,15 +86,13 @@ const STARTS: Record<FaultKind, Start> = {
     };
   },
   'lease expired in a flush': ({ faults, redis, drain }) => {
-    let hits = 0;
     const isMoving = ({ functionName, operation }: Call) =>
       functionName === 'flusher' && operation === 'PutItem warm';
     const rule = faults.pauseAt('after', isMoving, async () => {
-      hits++;
       await expireLeases(redis);
       await drain();
     });
-    return { hits: () => hits, end: () => rule.lift() };
+    return { hits: () => rule.hits, end: () => rule.lift() };
   },
   'clock skewed': ({ faults }, random) => {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
