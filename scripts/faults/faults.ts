@@ -36,7 +36,7 @@ export interface KillPoint {
 interface Interruption {
   readonly matches: (call: Call) => boolean;
   readonly phaseOf: (call: Call) => Phase;
-  /** Returns as the `act` of an `interrupt` fault does. */
+  /** Returns true to forward the call or its response afterwards, or false to cut the connection. */
   readonly act: (process: ChildProcess, call: Call, phase: Phase) => Promise<boolean>;
 }
 
@@ -205,8 +205,8 @@ export class Faults implements HostFaults {
   }
 
   /**
-   * Runs `act` once. A matching call does not count if it fails before its phase is reached, for example because the
-   * store's response is lost: then the next matching call is interrupted.
+   * Interrupts one matching call: the first one that reaches its phase. A call may fail before that, for example
+   * because the store's response is lost. The rule then waits for the next matching call.
    */
   private interruptOnce({ matches, phaseOf, act }: Interruption): Rule {
     let hits = 0;
@@ -215,7 +215,7 @@ export class Faults implements HostFaults {
       fault: (call) => {
         const phase = phaseOf(call);
         const actOnce = async (process: ChildProcess) => {
-          // Another call that was under way at the same time may have been first.
+          // Several calls may match before the first of them reaches its phase.
           if (hits > 0) return true;
           hits++;
           rule.lift();
