@@ -111,7 +111,7 @@ module.exports = {
     ),
     rule(
       'codec-stands-alone',
-      'The codec imports only itself, and zstd from node:zlib.',
+      'The codec imports only itself, and CRC-32 from node:zlib.',
       { path: '^shared/codec/' },
       { pathNot: '^(shared/codec/|(node:)?zlib$)' },
     ),

@@ -1,20 +1,19 @@
 /**
  * Chunks: encoded blocks, which never change. FORMAT.md describes the bytes. In short:
  *
- *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
+ *     magic, version | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
  * The head contains the timestamps, the rows in which each series has values, and the position of each column. The tail
  * contains the versions, which only merging and deleting need.
  */
+import { crc32 } from 'node:zlib';
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
 import { readColumns, readDirectory, writeColumns } from './columns';
-import { readIntegers, writeIntegers } from './integers';
 import { lazyVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Version } from './model';
 import { type Overrides, readOverrides, writeOverrides } from './overrides';
 import { readRowSets, writeRowSets } from './row-sets';
-import { isWithinBound, readSamples, writeSamples } from './solid-samples';
 import {
   inDecidingOrder,
   inStoredOrder,
@@ -24,14 +23,11 @@ import {
   writeVersions,
 } from './versions';
 import { readWideIntegers, writeWideIntegers } from './wide-integers';
-import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
 const MAGIC_0 = 0x48;
 const MAGIC_1 = 0x74;
-/** Third byte of a chunk: the format version is in the high four bits, the form in the low four bits. */
-const COLUMNAR = 0x10;
-/** The form of a chunk whose values are compressed as a whole, by zstd. */
-const SOLID = 0x11;
+/** Third byte of a chunk: the version of the format. */
+const VERSION_1 = 0x10;
 const LAYOUT_START = 3;
 const LAYOUT_BYTES = 16;
 const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
@@ -46,13 +42,6 @@ const MAX_VALUES = 2 ** 24;
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
-/**
- * The compression level of zstd in the solid form. The bound on a chunk's size depends on this level. Without its
- * versions, a chunk is never larger than its samples (16 bytes each) after compression at this level, plus 64 bytes,
- * plus 4 bytes for each series.
- */
-const SOLID_LEVEL = 3;
-
 /**
  * An open chunk, whose checksum and head have been verified. It decodes a column only when a caller asks for the
  * column.
@@ -100,12 +89,11 @@ export function encodeChunk(block: Block): Uint8Array {
   const objects = block.columns.length + block.versions.length;
   const leastBytes = Math.ceil((values + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
   const stored = storedBlock(block);
-  const columnar = encodeColumnar(stored, leastBytes);
-  if (isWithinBound(columnar.length, block)) return columnar;
-  const samples = zstdCompress(writeSamples(block), SOLID_LEVEL);
-  if (samples.length >= columnar.length) return columnar;
-  const solid = encodeSolid(stored, samples, leastBytes);
-  return solid.length < columnar.length ? solid : columnar;
+  writeStart(stored);
+  writeWideIntegers(writer, stored.timestamps, stored.timestamps.length);
+  writeRowSets(writer, stored);
+  writeColumns(writer, stored);
+  return finish(stored, leastBytes);
 }
 
 /** Returns a block with its versions in the order in which chunks store them. */
@@ -119,29 +107,11 @@ function storedBlock(block: Block): Block {
   return { ...part, columns };
 }
 
-function encodeColumnar(block: Block, leastBytes: number): Uint8Array {
-  writeStart(block, COLUMNAR);
-  writeWideIntegers(writer, block.timestamps, block.timestamps.length);
-  writeRowSets(writer, block);
-  writeColumns(writer, block);
-  return finish(block, leastBytes);
-}
-
-function encodeSolid(block: Block, samples: Uint8Array, leastBytes: number): Uint8Array {
-  writeStart(block, SOLID);
-  const counts = Float64Array.from(block.columns, (column) => column.values.length);
-  writeIntegers(writer, counts, counts.length);
-  writer.align();
-  writer.writeVarint(samples.length);
-  writer.writeBytes(samples);
-  return finish(block, leastBytes);
-}
-
-function writeStart({ layout, columns, timestamps }: Block, form: number): void {
+function writeStart({ layout, columns, timestamps }: Block): void {
   writer.reset();
   writer.write(MAGIC_0, 8);
   writer.write(MAGIC_1, 8);
-  writer.write(form, 8);
+  writer.write(VERSION_1, 8);
   writer.writeBytes(layout);
   writer.writeVarint(columns.length);
   writer.writeVarint(timestamps.length);
@@ -169,8 +139,7 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   if (end < COUNTS_START || bytes[0] !== MAGIC_0 || bytes[1] !== MAGIC_1) {
     throw new CorruptChunkError(`${bytes.length} bytes are no chunk`);
   }
-  const form = bytes[2];
-  if (form !== COLUMNAR && form !== SOLID) throw new CorruptChunkError(`chunk of unknown format ${form}`);
+  if (bytes[2] !== VERSION_1) throw new CorruptChunkError(`chunk of unknown format ${bytes[2]}`);
   const reader = new BitReader(bytes, COUNTS_START, end);
   const expected = reader.view.getUint32(end, true);
   const actual = crc32(bytes.subarray(0, end));
@@ -178,14 +147,11 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   const maxWeight = bytes.length * MAX_WEIGHT_PER_BYTE;
   const seriesCount = reader.readVarint(maxWeight / OBJECT_WEIGHT);
   const rowCount = reader.readVarint(Math.min(MAX_VALUES, maxWeight));
-  const body =
-    form === COLUMNAR
-      ? readColumnar(reader, seriesCount, rowCount, maxWeight)
-      : readSolid(reader, seriesCount, rowCount, maxWeight);
+  const body = readBody(reader, seriesCount, rowCount, maxWeight);
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** The rows and columns of a chunk, in either form. Reading the body moves the reader to the start of the tail. */
+/** The rows and columns of a chunk. Reading the body moves the reader to the start of the tail. */
 interface Body {
   readonly timestamps: Float64Array;
   /** For each series, the rows in which it has values; undefined if it has a value in every row. */
@@ -196,7 +162,7 @@ interface Body {
   values(first: number, end: number): Float64Array[];
 }
 
-function readColumnar(reader: BitReader, seriesCount: number, rowCount: number, maxWeight: number): Body {
+function readBody(reader: BitReader, seriesCount: number, rowCount: number, maxWeight: number): Body {
   const timestamps = readWideIntegers(reader, rowCount);
   if (!areTimestamps(timestamps)) throw new CorruptChunkError(`timestamps of ${rowCount} rows do not ascend`);
   const rowsOf = readRowSets(reader, seriesCount, rowCount, Math.min(MAX_VALUES, maxWeight));
@@ -227,41 +193,6 @@ function areTimestamps(timestamps: Float64Array): boolean {
     previous = timestamp;
   }
   return previous < 2 ** 53;
-}
-
-function readSolid(reader: BitReader, seriesCount: number, rowCount: number, maxWeight: number): Body {
-  const counts = new Float64Array(seriesCount);
-  readIntegers(reader, counts, 0, seriesCount);
-  let sampleCount = 0;
-  for (const count of counts) {
-    if (!isIndex(count, rowCount + 1))
-      throw new CorruptChunkError(`series of ${count} values in ${rowCount} rows`);
-    sampleCount += count;
-  }
-  if (sampleCount > Math.min(MAX_VALUES, maxWeight)) throw new CorruptChunkError(`${sampleCount} values`);
-  reader.align();
-  const length = reader.readVarint(reader.endByte);
-  const samples = decompress(reader.readBytes(length), sampleCount * 16);
-  const valueCounts = Array.from(counts);
-  const { timestamps, cells } = readSamples(samples, valueCounts, rowCount);
-  return {
-    timestamps,
-    rowsOf: cells.map(({ rows }) => rows),
-    valueCounts,
-    sampleCount,
-    values: (first, end) => cells.slice(first, end).map(({ values }) => values),
-  };
-}
-
-function decompress(bytes: Uint8Array, size: number): Uint8Array {
-  let samples: Uint8Array;
-  try {
-    samples = zstdDecompress(bytes, size);
-  } catch (cause) {
-    throw new CorruptChunkError(`zstd frame of ${bytes.length} bytes is not readable`, { cause });
-  }
-  if (samples.length !== size) throw new CorruptChunkError(`${samples.length} bytes of samples, not ${size}`);
-  return samples;
 }
 
 /** The tail as stored in the chunk. The versions are built from their parts when they are first used. */

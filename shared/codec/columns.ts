@@ -2,12 +2,12 @@
  * Encodes each column of a chunk separately, and a directory of the columns' positions, so that a reader can decode a
  * single column.
  */
+import { crc32 } from 'node:zlib';
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { readValues, writeValues } from './values';
 import { isIndex } from './versions';
-import { crc32 } from './zstd';
 
 const columnWriter = new BitWriter();
 

@@ -173,9 +173,8 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     const late = posts([() => 99.5, () => undefined, () => 7, () => 7], () => kinesisVersion(500));
     return gather(4, [...live, late[20]!, late[41]!]);
   },
-  solid: () => {
-    // Columns that are equal except for a few cells. zstd over all columns uses that; encoding each column by itself
-    // cannot.
+  'similar-columns': () => {
+    // Columns that are equal except for one cell each.
     const random = noise(11);
     const shared = Array.from({ length: ROWS }, () => random());
     return gather(
