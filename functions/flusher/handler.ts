@@ -49,10 +49,10 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const fullness = await hot.nodes.fullness();
   // While a command moves hash slots, flush everything immediately, so that there is little left to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
-  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
+  const { leastMs, flushDelayMs } = residencyOf(stage, isScaling ? 1 : fullness);
   const task = {
     dueBeforeMs: drain ? before : before - leastMs,
-    spreadMs: drain ? 0 : spreadMs,
+    flushDelayMs: drain ? 0 : flushDelayMs,
     startAt: Math.random(),
     hasTime: () => context.getRemainingTimeInMillis() > MARGIN_MS,
     onFailure: ({ partition }: PartitionRef, error: Error) =>
@@ -75,7 +75,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     WindowsExpired: moved.expired,
     WindowsFailed: moved.failed,
     HotMemoryPercent: Math.round(fullness * 100),
-    ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
+    ResidencySeconds: Math.round((leastMs + flushDelayMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
   if (moved.expired > 0)

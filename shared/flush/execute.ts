@@ -63,16 +63,16 @@ const MAX_CONFLICTS = 10;
  * @param beforeMs see {@link FrameMover.lease}
  * @param hasTime called before each lease of windows. If it returns false, the flush ends
  * @param options `limit` limits how many group-windows are moved at the same time; partitions that are flushed in
- *   parallel share one limiter. For `spreadMs`, see {@link FrameMover.lease}
+ *   parallel share one limiter. For `flushDelayMs`, see {@link FrameMover.lease}
  */
 export async function flushPartition(
   dependencies: FlushDependencies,
   ref: PartitionRef,
   beforeMs: number,
   hasTime: () => boolean,
-  options: { readonly limit?: Limiter; readonly spreadMs?: number } = {},
+  options: { readonly limit?: Limiter; readonly flushDelayMs?: number } = {},
 ): Promise<FlushCount> {
-  const { limit = limiter(WINDOWS_AT_ONCE), spreadMs = 0 } = options;
+  const { limit = limiter(WINDOWS_AT_ONCE), flushDelayMs = 0 } = options;
   const { hot, manifest } = dependencies;
   let windows = 0;
   let samples = 0;
@@ -80,7 +80,7 @@ export async function flushPartition(
   let expired = 0;
   const failures: Error[] = [];
   while (hasTime()) {
-    const leases = await hot.mover.lease(ref, beforeMs, MAX_LEASES, LEASE_MS, spreadMs);
+    const leases = await hot.mover.lease(ref, beforeMs, MAX_LEASES, LEASE_MS, flushDelayMs);
     if (leases.length === 0) break;
     const days = announcedDays(leases);
     const announce = () => mapLimited(days, PARALLEL, (day) => manifest.announce(ref, day));

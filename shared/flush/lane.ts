@@ -54,7 +54,7 @@ export async function flushLane(
   { lane, lanes, watermarkMs, startAt, ...task }: LaneTask,
 ): Promise<LaneSum> {
   const { hot, losses, recovery } = dependencies;
-  const { dueBeforeMs, spreadMs } = task;
+  const { dueBeforeMs, flushDelayMs } = task;
   const [{ topology, era }, registered] = await Promise.all([losses.lookAndRecord(), recovery.registered()]);
   const partitions = registered.filter((ref) => laneOf(ref, lanes) === lane);
 
@@ -65,7 +65,7 @@ export async function flushLane(
    * mark is missing or wrong.
    */
   const survey = async (refs: readonly PartitionRef[]) => {
-    const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
+    const surveys = await hot.marks.survey(refs, flushDelayMs, topology.isMoving ? undefined : era?.number);
     return refs.filter((ref, i) => {
       const found = surveys[i];
       if (found === undefined) return true;

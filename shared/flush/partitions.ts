@@ -88,7 +88,7 @@ export interface FlushTask {
    */
   readonly dueBeforeMs: number;
   /** Maximum delay of a group-window, in ms (hot/due-score.ts); 0 moves group-windows without delay. */
-  readonly spreadMs: number;
+  readonly flushDelayMs: number;
   /** Called before each partition, and before each lease of its windows. If it returns false, the flush ends. */
   readonly hasTime: () => boolean;
   /** Called for each partition or group-window that could not be moved. */
@@ -104,7 +104,7 @@ export interface FlushTask {
 export async function flushPartitions(
   dependencies: PartitionsDependencies,
   partitions: readonly PartitionRef[],
-  { dueBeforeMs, spreadMs, hasTime, onFailure }: FlushTask,
+  { dueBeforeMs, flushDelayMs, hasTime, onFailure }: FlushTask,
 ): Promise<FlushSum[]> {
   const { hot, losses, usage, now } = dependencies;
   const limit = limiter(WINDOWS_AT_ONCE);
@@ -112,7 +112,7 @@ export async function flushPartitions(
     if (!hasTime()) return NOT_FLUSHED;
     try {
       await losses.resolve(ref);
-      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, spreadMs });
+      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, { limit, flushDelayMs });
       // If frames have expired, the partition's mark is no longer good. Resolve the mark now: otherwise the lane's lowest
       // arrival time would stay unknown until the next run.
       if (moved.expired > 0) await losses.resolve(ref);
@@ -121,7 +121,7 @@ export async function flushPartitions(
         warmBytesWritten: moved.bytes,
         warmItemsWritten: moved.windows,
       });
-      const due = await hot.mover.due(ref, dueBeforeMs - spreadMs);
+      const due = await hot.mover.due(ref, dueBeforeMs - flushDelayMs);
       const mark = await hot.marks.read(ref);
       return {
         ...moved,

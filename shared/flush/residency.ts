@@ -13,7 +13,7 @@ export interface Residency {
    * Maximum delay in addition to `leastMs`, in ms. Each group-window is delayed by a fraction of this
    * (hot/due-score.ts).
    */
-  readonly spreadMs: number;
+  readonly flushDelayMs: number;
 }
 
 /**
@@ -26,6 +26,6 @@ export function residencyOf(settings: Pick<Settings, 'window' | 'flushDelay'>, f
   const left = Math.min(1, Math.max(0, (FULL_SHARE - fullness) / (FULL_SHARE - HIGH_SHARE)));
   return {
     leastMs: Math.round(left * settings.window),
-    spreadMs: Math.round(left * settings.flushDelay),
+    flushDelayMs: Math.round(left * settings.flushDelay),
   };
 }

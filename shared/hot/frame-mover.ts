@@ -57,14 +57,14 @@ export class FrameMover {
    * @param beforeMs the current time minus the residency, in ms by the Redis server's clock ({@link HotNodes.now})
    * @param most maximum number of group-windows to lease
    * @param leaseMs how long the lease lasts, in ms; must be longer than a move takes
-   * @param spreadMs the maximum delay of a group-window, in ms (due-score.ts)
+   * @param flushDelayMs the maximum delay of a group-window, in ms (due-score.ts)
    */
   async lease(
     ref: PartitionRef,
     beforeMs: number,
     most: number,
     leaseMs: number,
-    spreadMs = 0,
+    flushDelayMs = 0,
   ): Promise<Lease[]> {
     const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
@@ -77,7 +77,7 @@ export class FrameMover {
       most,
       token,
       leaseMs,
-      spreadMs,
+      flushDelayMs,
     );
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }

@@ -93,7 +93,7 @@ export class PartitionMarks {
   /**
    * Surveys many partitions with a few calls.
    *
-   * @param spreadMs the maximum delay of a group-window, in ms (due-score.ts)
+   * @param flushDelayMs the maximum delay of a group-window, in ms (due-score.ts)
    * @param era number of the era to write into the marks that name their primary; undefined leaves the marks unchanged
    * @returns the findings for each partition; undefined where the survey cannot tell and the caller must use
    *   {@link read}: the partition's mark is missing or names another primary, its hash slot is moving, or its node did
@@ -101,7 +101,7 @@ export class PartitionMarks {
    */
   async survey(
     refs: readonly PartitionRef[],
-    spreadMs = 0,
+    flushDelayMs = 0,
     era?: number,
   ): Promise<(PartitionSurvey | undefined)[]> {
     // Before a node has answered, a cluster client does not know which node serves a slot.
@@ -114,7 +114,7 @@ export class PartitionMarks {
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
       const tags = call.map(({ keys }) => keys.tag);
       const found = await this.redis
-        .surveyPartitions(1, call[0]!.keys.mark, spreadMs, era ?? '', ...tags)
+        .surveyPartitions(1, call[0]!.keys.mark, flushDelayMs, era ?? '', ...tags)
         .catch(() => undefined);
       found?.split(',').forEach((text, i) => {
         if (text === '?') return;

@@ -205,7 +205,7 @@ describe('moving group-windows', () => {
     const sum = sumFlushes(
       await flushPartitions(dependencies, partitions, {
         dueBeforeMs: await tiers.hot.nodes.now(),
-        spreadMs: 0,
+        flushDelayMs: 0,
         hasTime: () => true,
         onFailure: ({ partition }) => failures.push(partition),
       }),
@@ -230,7 +230,7 @@ describe('moving group-windows', () => {
     const sum = sumFlushes(
       await flushPartitions(dependencies, [ref], {
         dueBeforeMs: await tiers.hot.nodes.now(),
-        spreadMs: 0,
+        flushDelayMs: 0,
         hasTime: () => true,
         onFailure: (_, error) => failed.push(error),
       }),
@@ -250,7 +250,7 @@ describe('moving group-windows', () => {
       sumFlushes(
         await flushPartitions({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, [ref], {
           dueBeforeMs: await tiers.hot.nodes.now(),
-          spreadMs: 0,
+          flushDelayMs: 0,
           hasTime: () => true,
           onFailure: (_, error) => {
             throw error;

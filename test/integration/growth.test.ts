@@ -125,7 +125,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       const flushing = { ...tiers, windowMs: HOUR, usage: new UsageTable(tiers.meta) };
       await flushPartitions(flushing, await partitions(), {
         dueBeforeMs: await tiers.hot.nodes.now(),
-        spreadMs: 0,
+        flushDelayMs: 0,
         hasTime: () => true,
         onFailure: failed,
       });

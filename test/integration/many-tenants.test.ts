@@ -51,7 +51,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
       lane: 0,
       lanes: 1,
       dueBeforeMs: nowMs - residencyMs,
-      spreadMs: 0,
+      flushDelayMs: 0,
       watermarkMs: nowMs - LAG_MS,
       startAt: 0,
       hasTime: () => true,
@@ -108,7 +108,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   test('group-windows wait for their delays, by the scripts as by delayShare', async () => {
     const ref = { tenantId: tenantIdOf('spread'), partition: 0 };
     const { due, mark, leases } = new HotKeys(ref);
-    const spreadMs = 1_000_000;
+    const flushDelayMs = 1_000_000;
     // More windows than a page of the lease script has.
     const windows = Array.from({ length: 1_100 }, (_, i) => ({
       group: groupIdOf(idOf('group', String(i)), 0, 0),
@@ -120,19 +120,19 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     const idBytes = new Uint8Array(16);
     const layout = { id: idText(idBytes), idBytes, seriesCount: 1, packed: new Uint8Array(1) };
     await tiers.hot.appender.append(ref, { arrivalMs: 1, layouts: new Map([[layout.id, layout]]), windows });
-    const beforeMs = (await tiers.hot.nodes.now()) + spreadMs / 2;
+    const beforeMs = (await tiers.hot.nodes.now()) + flushDelayMs / 2;
     const scores = await tiers.redis.zrange(due, '0', '-1', 'WITHSCORES');
     const shares = windows.map(({ group }) => Number(scores[scores.indexOf(windowMember(group, 0)) + 1]) % 1);
     shares.forEach((share, i) => {
       expect(share).toBeCloseTo(delayShare(due, i), 3);
     });
 
-    const [look] = await tiers.hot.marks.survey([ref], spreadMs);
+    const [look] = await tiers.hot.marks.survey([ref], flushDelayMs);
     expect(look!.oldestMs).toBeGreaterThanOrEqual(fromMs);
     expect(look!.dueMs).toBeGreaterThanOrEqual(look!.oldestMs!);
     expect(look!.dueMs).toBeLessThan(beforeMs);
     const leased = new Set(
-      (await tiers.hot.mover.lease(ref, beforeMs, 2_000, 1, spreadMs)).map(({ group }) => group),
+      (await tiers.hot.mover.lease(ref, beforeMs, 2_000, 1, flushDelayMs)).map(({ group }) => group),
     );
     windows.forEach(({ group }, i) => {
       // A first write lies anywhere within the append's time, so windows near the limit may be leased or not.
