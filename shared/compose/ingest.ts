@@ -1,6 +1,7 @@
 import type { Context, KinesisStreamEvent } from 'aws-lambda';
 import { CatalogueWriter } from '../catalogue/catalogue-writer';
 import { Manifest } from '../cold/manifest';
+import { CommonLayouts } from '../ingest/common-layouts';
 import { type IngestDependencies, type IngestResult, ingestBatch } from '../ingest/ingest';
 import { S3Quarantine } from '../ingest/quarantine';
 import { INGEST_MARGIN_MS } from '../platform/call-time';
@@ -36,6 +37,7 @@ export function ingestDependencies(
     quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
     losses: new LossWatch({ hot, table, lanes: flusherLanes, now: Date.now }),
     deletedTenants: new DeletedTenants(tenants),
+    commonLayouts: new CommonLayouts(),
     windowMs,
     isReplay,
     table,

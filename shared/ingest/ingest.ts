@@ -13,6 +13,7 @@ import { decodeHeartbeat } from '../stream/heartbeat';
 import { type DeliveredRecord, decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import type { DeletedTenants } from '../tenancy/deleted-tenants';
 import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
+import type { CommonLayouts } from './common-layouts';
 import { putDeletions } from './deletions';
 import type { S3Quarantine } from './quarantine';
 import { type ArrivedRecord, byPartition, type PartitionBatch, reducePartition } from './reduce';
@@ -26,6 +27,7 @@ export interface IngestDependencies {
   readonly losses: Pick<LossWatch, 'resolve'>;
   readonly newSeries: Pick<SeriesCounter, 'countAdded'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
+  readonly commonLayouts: CommonLayouts;
   readonly windowMs: number;
   /** Whether the stream has delivered the records before, as in a replay. */
   readonly isReplay: boolean;
@@ -158,8 +160,8 @@ async function ingestPartition(
   dependencies: IngestDependencies,
   records: readonly ArrivedRecord[],
 ): Promise<number> {
-  const { catalogue, windowMs } = dependencies;
-  const batch = reducePartition(records, windowMs);
+  const { catalogue, commonLayouts, windowMs } = dependencies;
+  const batch = reducePartition(records, windowMs, commonLayouts);
   const fresh = await catalogueLayouts(catalogue, batch, windowMs);
   const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
   await putDeletions(dependencies, ref, batch.deletions);

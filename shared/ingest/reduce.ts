@@ -17,7 +17,7 @@ import { openLayout } from '../model/open-layouts';
 import { type PackedLayout, packSeries } from '../model/packed-layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
-import { CommonLayouts } from './common-layouts';
+import type { CommonLayouts } from './common-layouts';
 
 /** A decoded record, the version that the stream gave it, and its index in the batch. */
 export interface ArrivedRecord {
@@ -58,8 +58,13 @@ export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][
  * with the highest version is kept, so memory gets one sample, however many were sent.
  *
  * @param windowMs length of windows, in ms
+ * @param commonLayouts kept between batches, since the same layouts arrive every minute
  */
-export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
+export function reducePartition(
+  records: readonly ArrivedRecord[],
+  windowMs: number,
+  commonLayouts: CommonLayouts,
+): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();
   const rows = new Map<GroupId, Map<number, VersionedRow[]>>();
@@ -249,11 +254,6 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
     return { layout: packSeries(part), version, values };
   });
 }
-
-/**
- * Common layouts of all groups. They are kept between batches, since the same layouts arrive every minute.
- */
-const commonLayouts = new CommonLayouts();
 
 function frameOf(
   { layout, presence, values }: VersionedRow,

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
+import { CommonLayouts } from '../../shared/ingest/common-layouts';
 import { reducePartition } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';
@@ -65,6 +66,7 @@ describe('the memory of the hot tier', () => {
       };
     });
     const perSample: number[] = [];
+    const commonLayouts = new CommonLayouts();
     const ref = { tenantId, partition: 0 };
     await hot.marks.takeOver(ref, await hot.marks.read(ref));
     for (let minute = 0; minute < 120; minute++) {
@@ -96,7 +98,7 @@ describe('the memory of the hot tier', () => {
           ],
         },
       }));
-      await hot.appender.append(ref, reducePartition(records, HOUR_MS));
+      await hot.appender.append(ref, reducePartition(records, HOUR_MS, commonLayouts));
       perSample.push((await datasetBytes()) / ((minute + 1) * HOSTS * METRICS));
     }
     const [first, second] = [perSample.slice(0, 60), perSample.slice(60)];

@@ -1,5 +1,6 @@
 import { SeriesDictionaries } from '../../shared/dictionary/dictionaries';
 import { HttpError, jsonOf } from '../../shared/http/http';
+import { CommonLayouts } from '../../shared/ingest/common-layouts';
 import { byPartition, reducePartition } from '../../shared/ingest/reduce';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { CACHES } from '../../shared/model/cache-budgets';
@@ -82,7 +83,8 @@ export function reduceHostileRecords(records: readonly Uint8Array[]): number {
     version: { arrivalMs: 1, sequence: BigInt(index) },
     index,
   }));
-  for (const each of byPartition(arrived)) reducePartition(each, 3_600_000);
+  const commonLayouts = new CommonLayouts();
+  for (const each of byPartition(arrived)) reducePartition(each, 3_600_000, commonLayouts);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
 }

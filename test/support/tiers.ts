@@ -13,6 +13,7 @@ import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
+import { CommonLayouts } from '../../shared/ingest/common-layouts';
 import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { SelectionCache } from '../../shared/query/selection-cache';
@@ -69,6 +70,7 @@ export interface Tiers {
   readonly now: () => number;
   readonly deletedTenants: DeletedTenants;
   readonly newSeries: SeriesCounter;
+  readonly commonLayouts: CommonLayouts;
   readonly indexes: TenantIndexes;
   readonly hosts: Hosts;
   readonly services: Services;
@@ -216,6 +218,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     catalogue,
     newCatalogue: () => new CatalogueWriter(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
+    commonLayouts: new CommonLayouts(),
     manifest,
     directory: new ArchiveDirectory(meta, 460 * DAY_MS),
     // Tests purge immediately.

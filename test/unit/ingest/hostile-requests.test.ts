@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import { CommonLayouts } from '../../../shared/ingest/common-layouts';
 import { byPartition, reducePartition } from '../../../shared/ingest/reduce';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../shared/model/placement';
@@ -65,7 +66,8 @@ describe('any accepted request', () => {
           version: { arrivalMs: 1, sequence: BigInt(index) },
           index,
         }));
-        const batches = byPartition(arrived).map((each) => reducePartition(each, HOUR_MS));
+        const commonLayouts = new CommonLayouts();
+        const batches = byPartition(arrived).map((each) => reducePartition(each, HOUR_MS, commonLayouts));
         const { user, system } = process.cpuUsage(before);
         // Parsing is linear in the body's bytes, so its CPU time is the measure here.
         expect(user + system).toBeLessThan(20 * (parsing.user + parsing.system));

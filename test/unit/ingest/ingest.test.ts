@@ -1,3 +1,4 @@
+import { CommonLayouts } from '../../../shared/ingest/common-layouts';
 import { type IngestDependencies, ingestBatch } from '../../../shared/ingest/ingest';
 import { encodeRecord } from '../../../shared/stream/record';
 
@@ -14,6 +15,7 @@ const OF_TWO_PARTITIONS = [0, 1].map((partition) => ({
 function failingWith(...errors: Error[]): IngestDependencies {
   return {
     deletedTenants: { names: async () => new Set() },
+    commonLayouts: new CommonLayouts(),
     catalogue: { putAll: () => Promise.reject(errors.shift()!), indexWriter: { put: async () => {} } },
   } as unknown as IngestDependencies;
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { decodeFrame, presenceOf, presentSeries } from '../../../shared/codec';
+import { CommonLayouts } from '../../../shared/ingest/common-layouts';
 import { type ArrivedRecord, byPartition, reducePartition } from '../../../shared/ingest/reduce';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
@@ -71,8 +72,12 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
     .sort();
 }
 
-function reduceBatch(records: readonly ArrivedRecord[], windowMs: number) {
-  return byPartition(records).map((arrived) => reducePartition(arrived, windowMs));
+function reduceBatch(
+  records: readonly ArrivedRecord[],
+  windowMs: number,
+  commonLayouts = new CommonLayouts(),
+) {
+  return byPartition(records).map((arrived) => reducePartition(arrived, windowMs, commonLayouts));
 }
 
 describe('reducing a batch', () => {
@@ -106,8 +111,9 @@ describe('reducing a batch', () => {
 
   test('writes rows of a group in the largest layout that has come with a presence map, if it has their series', () => {
     const names = (...each: string[]) => Object.fromEntries(each.map((name, i) => [name, i + 1]));
+    const commonLayouts = new CommonLayouts();
     const layoutsOf = (host: string, row: Omit<Row, 'at' | 'host'>) => {
-      const batches = reduceBatch(batchOf([{ host, at: T, ...row }]), HOUR);
+      const batches = reduceBatch(batchOf([{ host, at: T, ...row }]), HOUR, commonLayouts);
       const values = Object.entries(row.values).map(([name, value]) => `${name}@${T}=${value}`);
       expect(contents(batches)).toEqual(values.sort());
       return batches.flatMap(({ groupLayouts }) => [...groupLayouts.values()].flatMap((ids) => [...ids]));
@@ -138,7 +144,8 @@ describe('reducing a batch', () => {
       [{ host: 'queues', at: T, values: { a: 1, b: 2 }, absent: ['c'] }],
       [{ host: 'queues', at: T, values: { d: 4 }, absent: ['e', 'f'] }],
     );
-    reduceBatch(cut, HOUR);
+    const commonLayouts = new CommonLayouts();
+    reduceBatch(cut, HOUR, commonLayouts);
     // Rows as written by an instance of `post` that has not seen the whole rows of the queues.
     const pieces: Record<string, number>[] = [{ a: 1, b: 2 }, { c: 3 }, { e: 5, f: 6 }, { d: 4 }];
     const [batch] = reduceBatch(
@@ -147,6 +154,7 @@ describe('reducing a batch', () => {
         pieces.map((values) => ({ host: 'queues', at: T + 1, values })),
       ),
       HOUR,
+      commonLayouts,
     );
     expect([...batch!.layouts.keys()]).toEqual(
       queues.map((values) =>
