@@ -7,12 +7,12 @@ import { ENV } from '../../shared/platform/names';
 import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { takeLines } from './lines';
-import { takeOtlp } from './otlp';
+import { handleLines } from './lines';
+import { handleOtlp } from './otlp';
 import { RegisteredSources } from './registered-sources';
-import { takeRemoteWrite } from './remote-write';
+import { handleRemoteWrite } from './remote-write';
 import { respondToSamples, tooManyHosts, unknownHosts, unknownService } from './responses';
-import type { Taking } from './taking';
+import type { WriteContext } from './write-context';
 
 const dependencies = postDependencies();
 const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependencies;
@@ -60,19 +60,19 @@ const handle = httpHandler(dependencies, {
   },
 
   'POST /write': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message }) => ({
+    handleLines(event, tenant, query.precision, writeContext(tenant, charge), ({ message }) => ({
       error: message,
     })),
 
   'POST /api/v2/write': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message, problems }) => ({
+    handleLines(event, tenant, query.precision, writeContext(tenant, charge), ({ message, problems }) => ({
       code: 'invalid',
       message,
       line: problems[0]?.line,
     })),
 
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
-    takeLines(event, tenant, query.precision, takingOf(tenant, charge), ({ message, problems }) => ({
+    handleLines(event, tenant, query.precision, writeContext(tenant, charge), ({ message, problems }) => ({
       error: message,
       // Leave the field that quotes the line empty: neither logs nor responses may quote request bodies.
       data: problems.map(({ line, reason }) => ({
@@ -83,16 +83,16 @@ const handle = httpHandler(dependencies, {
     })),
 
   'POST /prometheus/api/v1/write': ({ event, tenant, charge }) =>
-    takeRemoteWrite(event, tenant, takingOf(tenant, charge)),
+    handleRemoteWrite(event, tenant, writeContext(tenant, charge)),
 
-  'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, takingOf(tenant, charge)),
+  'POST /v1/metrics': ({ event, tenant, charge }) => handleOtlp(event, tenant, writeContext(tenant, charge)),
 });
 
 const handleAtAnyUrl = withFunctionUrl('post', process.env[ENV.apiUrl], handle);
 
 export const handler = withMetrics('post', handleAtAnyUrl, METRICS_MS);
 
-function takingOf(tenant: Tenant, charge: SampleCharge): Taking {
+function writeContext(tenant: Tenant, charge: SampleCharge): WriteContext {
   const { metadata } = dependencies;
   return {
     writer,

@@ -5,7 +5,7 @@ import { influxLines } from '../../shared/protocol/influx/lines';
 import { likelyUnit } from '../../shared/protocol/timestamp-unit';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { type LineError, respondToLines } from './responses';
-import type { Taking } from './taking';
+import type { WriteContext } from './write-context';
 
 /** Number of characters at the start of a body in which {@link precisionOf} looks for a timestamp. */
 const MAX_SEARCHED = 65_536;
@@ -17,17 +17,17 @@ function precisionOf(body: Buffer): Precision {
 }
 
 /**
- * Takes a request in line protocol. Like InfluxDB, it writes the valid lines even if other lines are invalid, and then
+ * Handles a request in line protocol. Like InfluxDB, it writes the valid lines even if other lines are invalid, and then
  * reports the invalid ones.
  *
  * @param precision unit of the timestamps
  * @param error builds the body of the response to invalid lines
  */
-export async function takeLines(
+export async function handleLines(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
   precision: Precision | 'auto',
-  { writer, dictionary, accepts, maxBytes, charge }: Taking,
+  { writer, dictionary, accepts, maxBytes, charge }: WriteContext,
   error: LineError,
 ) {
   const body = Buffer.from(bodyText(event, maxBytes, (bytes) => charge.body(bytes)));

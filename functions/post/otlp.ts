@@ -12,22 +12,22 @@ import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
 import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import type { Taking } from './taking';
+import type { WriteContext } from './write-context';
 
 const PROTOBUF = 'application/x-protobuf';
 const JSON_TYPE = 'application/json';
 type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /**
- * Takes a request with OTLP metrics. Writes the samples that can be stored, and reports the others as a partial
+ * Handles a request with OTLP metrics. Writes the samples that can be stored, and reports the others as a partial
  * success.
  *
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
-export async function takeOtlp(
+export async function handleOtlp(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  { writer, dictionary, metadata, accepts, maxBytes, charge }: Taking,
+  { writer, dictionary, metadata, accepts, maxBytes, charge }: WriteContext,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const encoding = encodingOf(event.headers['content-type']);
   const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));

@@ -7,27 +7,27 @@ import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
 import { RequestTooLargeError, timeBoundText } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import type { Taking } from './taking';
+import type { WriteContext } from './write-context';
 
 const VERSION_1 = 'prometheus.WriteRequest';
 const VERSION_2 = 'io.prometheus.write.v2.Request';
 
 /**
- * Takes a remote-write request. Writes the valid data, and then reports the invalid data.
+ * Handles a remote-write request. Writes the valid data, and then reports the invalid data.
  *
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
-export async function takeRemoteWrite(
+export async function handleRemoteWrite(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  taking: Taking,
+  context: WriteContext,
 ): Promise<APIGatewayProxyStructuredResultV2> {
-  const { writer, metadata, accepts, maxBytes, charge } = taking;
+  const { writer, metadata, accepts, maxBytes, charge } = context;
   const version = versionOf(event.headers['content-type']);
   // Without the header, assume a snappy block: some senders omit the header, and Prometheus accepts that.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
-  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
+  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, context);
   const { invalid, tooOld, tooNew, beyond, histograms, exemplars } = dropped;
   charge.samples(samples + invalid + tooOld + tooNew + beyond + histograms + exemplars);
   const overLimit = await writer.write(tenant, sources, samples);
@@ -56,7 +56,11 @@ function versionOf(contentType = ''): RemoteWriteVersion {
   );
 }
 
-function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, accepts, charge }: Taking) {
+function parse(
+  bytes: Uint8Array,
+  version: RemoteWriteVersion,
+  { dictionary, accepts, charge }: WriteContext,
+) {
   let body = bytes;
   try {
     body = uncompressBlock(bytes);

@@ -117,9 +117,9 @@ export async function runTasks(
   if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
-    const pass = new Pass(dependencies, report, startedMs, tenants);
+    const taskRun = new TaskRun(dependencies, report, startedMs, tenants);
     const evaluate = async (tasks: readonly IndexedTask[]) => {
-      if (tasks.length > 0) await pass.evaluate(tasks, atMs);
+      if (tasks.length > 0) await taskRun.evaluate(tasks, atMs);
     };
     const external = indexed.filter(({ kind }) => kind === 'external');
     const others = indexed.filter(({ kind }) => kind !== 'external');
@@ -128,17 +128,17 @@ export async function runTasks(
     await Promise.all([
       evaluate(external),
       // Send even if no task is due: reports of checks create batches that belong to no task.
-      evaluate(others).then(() => pass.send(indexed)),
+      evaluate(others).then(() => taskRun.send(indexed)),
     ]);
-    if (external.length > 0) await pass.send(external);
+    if (external.length > 0) await taskRun.send(external);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)
       for (;;) {
         const nextMs = (Math.floor(now() / HALF_MINUTE_MS) + 1) * HALF_MINUTE_MS;
         if (nextMs - startedMs >= BEGIN_MS) break;
         await sleep(nextMs - now());
-        await pass.evaluate(frequent);
-        await pass.send(frequent);
+        await taskRun.evaluate(frequent);
+        await taskRun.send(frequent);
       }
     await store.putReport({ atMs: now(), ...report });
   } finally {
@@ -183,12 +183,13 @@ function rulesOf(tasks: readonly IndexedTask[]): number {
 
 type Report = { -readonly [K in keyof Omit<RunReport, 'began'>]: RunReport[K] };
 
-class Pass {
+/** One run of the evaluator: it evaluates tasks, sends their notifications, and keeps the time and the report. */
+class TaskRun {
   constructor(
     private readonly dependencies: TaskRunDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
-    /** All tenants with tasks, even those whose tasks are not evaluated in this pass. */
+    /** All tenants with tasks, even those whose tasks are not evaluated now. */
     private readonly tenants: readonly Id[],
   ) {}
 

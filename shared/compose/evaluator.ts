@@ -32,7 +32,7 @@ import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { consumerLagMs } from '../recovery/consumer-lag';
 import { RecoveryTable } from '../recovery/recovery-table';
-import { GivenDocuments } from '../registry/given-documents';
+import { AutoIdDocuments } from '../registry/auto-id-documents';
 import type { RuleGroupState } from '../rules/rule-group-state';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
@@ -59,7 +59,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
   const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
   const publish = publisher();
-  const channels = new GivenDocuments<Channel>(table, 'channels');
+  const channels = new AutoIdDocuments<Channel>(table, 'channels');
   const destinations: DestinationStores = {
     alerts: new AlertStore(table, stage.retention),
     channels,
@@ -84,9 +84,9 @@ export function evaluatorDependencies(): TaskRunDependencies {
   const tenants = new Tenants(table);
   const external: Omit<ExternalStores, 'probe'> = {
     tenants,
-    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
+    monitors: new AutoIdDocuments<Monitor>(table, 'monitors'),
     states: new TaskStates<MonitorState>(table, 'monitor'),
-    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
+    downtimes: new AutoIdDocuments<Downtime>(table, 'downtimes'),
   };
   return {
     index: new TaskIndex(table),

@@ -9,7 +9,7 @@ import { settings } from '../platform/environment';
 import { SelectionCache } from '../query/selection-cache';
 import { SourceDeletions } from '../query/source-deletions';
 import { TenantIndexes } from '../query/tenant-index';
-import { GivenDocuments } from '../registry/given-documents';
+import { AutoIdDocuments } from '../registry/auto-id-documents';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
@@ -50,9 +50,9 @@ export function queryDependencies() {
     ruleGroups: new RuleGroups(table),
     ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     silences: new SilenceStore(table),
-    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
+    monitors: new AutoIdDocuments<Monitor>(table, 'monitors'),
     monitorStates: new TaskStates<MonitorState>(table, 'monitor'),
-    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
+    downtimes: new AutoIdDocuments<Downtime>(table, 'downtimes'),
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

@@ -14,8 +14,8 @@ import type { AlertGroupSetting } from '../monitors/notification-group';
 import { NotificationGroups } from '../monitors/notification-groups';
 import { REQUEST_CALL_TIMES } from '../platform/call-time';
 import { settings } from '../platform/environment';
+import { AutoIdDocuments } from '../registry/auto-id-documents';
 import { Dashboards } from '../registry/dashboards';
-import { GivenDocuments } from '../registry/given-documents';
 import type { GraphAnnotation } from '../registry/graph-annotations';
 import { GraphDefinitions } from '../registry/graph-definitions';
 import { HostCount } from '../registry/host-count';
@@ -55,18 +55,18 @@ export function registryDependencies() {
     registration: new HostRegistration(hosts, services, new HostCount(table)),
     metadata: new MetadataStore(table),
     graphDefinitions: new GraphDefinitions(table),
-    annotations: new GivenDocuments<GraphAnnotation>(table, 'graph-annotations'),
+    annotations: new AutoIdDocuments<GraphAnnotation>(table, 'graph-annotations'),
     ruleGroups: new RuleGroups(table),
     taskIndex: new TaskIndex(table),
     ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     evaluatorStore,
     receivers: new ReceiverStore(table),
     silences: new SilenceStore(table),
-    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
-    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
-    channels: new GivenDocuments<Channel>(table, 'channels'),
+    monitors: new AutoIdDocuments<Monitor>(table, 'monitors'),
+    downtimes: new AutoIdDocuments<Downtime>(table, 'downtimes'),
+    channels: new AutoIdDocuments<Channel>(table, 'channels'),
     notificationGroups: new NotificationGroups(table),
-    alertGroupSettings: new GivenDocuments<AlertGroupSetting>(table, 'alert-group-settings'),
+    alertGroupSettings: new AutoIdDocuments<AlertGroupSetting>(table, 'alert-group-settings'),
     dashboards: new Dashboards(table),
     allowsPrivateReceivers: settings().privateReceivers === 'on',
     alertTopics: settings().alertTopics,

@@ -1,6 +1,6 @@
 import { type Id, idBytes } from '../model/id';
 import type { Table } from '../platform/table';
-import { GivenDocuments } from '../registry/given-documents';
+import { AutoIdDocuments } from '../registry/auto-id-documents';
 import { defaultNotificationGroup, type NotificationGroup } from './notification-group';
 
 /** Returns the id of a tenant's default group. The id is known even if the group is not stored. */
@@ -9,7 +9,7 @@ export function defaultGroupId(tenantId: Id): string {
 }
 
 /** Stores tenants' notification groups. A default group is stored only once it is changed. */
-export class NotificationGroups extends GivenDocuments<NotificationGroup> {
+export class NotificationGroups extends AutoIdDocuments<NotificationGroup> {
   constructor(table: Table) {
     super(table, 'notification-groups');
   }

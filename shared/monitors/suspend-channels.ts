@@ -1,5 +1,5 @@
 import type { Id } from '../model/id';
-import type { GivenDocuments } from '../registry/given-documents';
+import type { AutoIdDocuments } from '../registry/auto-id-documents';
 import type { Channel } from './channel';
 
 /**
@@ -7,7 +7,7 @@ import type { Channel } from './channel';
  * suspended keeps its `suspendedAt`. Unknown ids are ignored.
  */
 export async function suspendChannels(
-  channels: Pick<GivenDocuments<Channel>, 'change'>,
+  channels: Pick<AutoIdDocuments<Channel>, 'change'>,
   tenantId: Id,
   ids: readonly string[],
   nowMs: number,

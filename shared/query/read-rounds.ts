@@ -44,7 +44,7 @@ export async function readRounds(
     hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
-    isSeen: (day) => selection.groups.every((group) => stores.warm.cache.hasRead(day, group)),
+    hasRead: (day) => selection.groups.every((group) => stores.warm.cache.hasRead(day, group)),
     range: request.range,
     groups: selection.groups,
     deletions: request.deletions,

@@ -27,7 +27,7 @@ export interface RoundFacts extends Pick<RollupFacts, 'range' | 'groups' | 'dele
   /**
    * Returns whether the reader has cached a day's warm items. They stay valid until data of the day changes.
    */
-  readonly isSeen: (day: DayPlan) => boolean;
+  readonly hasRead: (day: DayPlan) => boolean;
 }
 
 /** Requests to send together. */
@@ -105,11 +105,11 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * left memory.
  */
 export function planRounds(facts: RoundFacts): Round {
-  const { days, nowMs, isSeen } = facts;
+  const { days, nowMs, hasRead } = facts;
   const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
   const grains = areRecent || days.length <= FEW_DAYS ? undefined : facts.grains;
   // For days with cached warm items, first find out from the manifest whether they have changed.
-  const first = areRecent ? days.filter((plan) => !isSeen(plan)) : [];
+  const first = areRecent ? days.filter((plan) => !hasRead(plan)) : [];
   const directories = areRecent ? {} : grains === undefined ? { directory: true } : { rollupDirectory: true };
   return {
     requests: { manifest: days, warm: { days: first }, ...directories },

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { takeOtlp } from '../../../functions/post/otlp';
-import type { Taking } from '../../../functions/post/taking';
+import { handleOtlp } from '../../../functions/post/otlp';
+import type { WriteContext } from '../../../functions/post/write-context';
 import { MAX_SERIES_BYTES, SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import type { SampleWriter } from '../../../shared/stream/sample-writer';
@@ -30,13 +30,13 @@ async function take(metrics: object[]): Promise<unknown> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
   } as unknown as APIGatewayProxyEventV2;
-  const response = await takeOtlp(event, { id: 't', name: 't' } as Tenant, {
+  const response = await handleOtlp(event, { id: 't', name: 't' } as Tenant, {
     writer: writer as SampleWriter,
     dictionary,
-    metadata: { offer: async () => {} } as unknown as Taking['metadata'],
+    metadata: { offer: async () => {} } as unknown as WriteContext['metadata'],
     accepts: { nowMs: NOW_MS, maxAgeMs: 86_400_000 },
     maxBytes: 1_000_000,
-    charge: { body: () => {}, samples: () => {} } as unknown as Taking['charge'],
+    charge: { body: () => {}, samples: () => {} } as unknown as WriteContext['charge'],
   });
   return JSON.parse(response.body!).partialSuccess;
 }

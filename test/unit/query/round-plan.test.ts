@@ -79,7 +79,7 @@ function factsOf(count: number, changed: Partial<RoundFacts> = {}): RoundFacts {
     nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
     grains: undefined,
     hotTimes: [],
-    isSeen: () => false,
+    hasRead: () => false,
     range,
     groups: ['g'],
     deletions: [],
@@ -169,7 +169,7 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'days that the reader has seen in the warm table: the table for what has changed',
-      facts: factsOf(2, { isSeen: ({ day }) => day === DAY_10 }),
+      facts: factsOf(2, { hasRead: ({ day }) => day === DAY_10 }),
       world: { states: { 10: OPEN, 11: ARCHIVED } },
       rounds: [['manifest 10,11', 'warm 11'], ['changed warm 10', 'directory'], ['samples 11']],
     },

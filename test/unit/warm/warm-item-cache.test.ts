@@ -40,9 +40,9 @@ test.each([
 
 test('a read without a count notes the day, so that the next read counts first', async () => {
   const cache = new WarmItemCache();
-  const isSeen = () => cache.hasRead(dayWith(undefined), 'group');
-  expect(isSeen()).toBe(false);
+  const hasRead = () => cache.hasRead(dayWith(undefined), 'group');
+  expect(hasRead()).toBe(false);
   const warm = { cache, groupTogether: async () => [] } as unknown as WarmTier;
   await readWarm(warm, [dayWith(undefined)], SELECTION, limiter(1), async () => SELECTION.wanted);
-  expect(isSeen()).toBe(true);
+  expect(hasRead()).toBe(true);
 });

@@ -4,8 +4,8 @@ import type { MetricMetadataStore } from '../../shared/registry/metric-metadata'
 import type { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 
-/** The adapters, limits and dictionary that a protocol needs to take the body of a request. */
-export interface Taking {
+/** What the handler of a write protocol works with: the stores, the dictionary and the limits of its tenant. */
+export interface WriteContext {
   readonly writer: SampleWriter;
   /** The tenant's dictionary. */
   readonly dictionary: SeriesDictionary;

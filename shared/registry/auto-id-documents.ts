@@ -5,7 +5,7 @@ import { type DocumentKind, Documents } from './documents';
 import { RefusedError } from './refused';
 
 /** Documents of one kind whose ids the registry generates. */
-export class GivenDocuments<T extends { readonly id: string }> {
+export class AutoIdDocuments<T extends { readonly id: string }> {
   protected readonly documents: Documents<T>;
 
   constructor(table: Table, kind: DocumentKind) {
