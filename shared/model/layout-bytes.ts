@@ -60,62 +60,17 @@ export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): B
 export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
-  const varying = varyingLabels(ordered);
-  if (varying !== undefined) return encodeAlike(writer, ordered, varying);
   let shared = first.labels;
   for (const { labels } of ordered) shared = inBoth(shared, labels);
-  const isShared = new Set(shared.map(([name]) => name));
   const names = new Map<string, number>();
   for (const { labels } of ordered)
-    for (const [name] of labels) if (!isShared.has(name) && !names.has(name)) names.set(name, names.size);
+    for (const [name] of without(labels, shared)) if (!names.has(name)) names.set(name, names.size);
 
   withShared(writer.byte(FORMAT).uvarint(ordered.length), shared).uvarint(names.size);
   for (const name of names.keys()) writer.text(name);
   for (const { labels } of ordered) {
     writer.uvarint(labels.length - shared.length);
-    for (const [name, value] of labels) if (!isShared.has(name)) writer.uvarint(names.get(name)!).text(value);
-  }
-  return writer.finish();
-}
-
-/**
- * Finds the labels that differ between series.
- *
- * @returns their positions in each series; undefined if the series do not all have the same label names
- */
-function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[] | undefined {
-  const first = ordered[0]!.labels;
-  const varies = new Uint8Array(first.length);
-  for (const { labels } of ordered) {
-    if (labels.length !== first.length) return undefined;
-    for (let i = 0; i < first.length; i++) {
-      const pair = labels[i]!;
-      const known = first[i]!;
-      if (pair === known) continue;
-      if (pair[0] !== known[0]) return undefined;
-      if (varies[i] === 0 && pair[1] !== known[1]) varies[i] = 1;
-    }
-  }
-  const varying: number[] = [];
-  for (let i = 0; i < first.length; i++) if (varies[i] === 1) varying.push(i);
-  return varying;
-}
-
-/**
- * Like {@link encodeLayout}, but faster. All series must have the same label names, as the series of one exporter do.
- */
-function encodeAlike(
-  writer: ByteWriter,
-  ordered: readonly { readonly labels: Labels }[],
-  varying: readonly number[],
-): Buffer {
-  const first = ordered[0]!.labels;
-  const shared = first.filter((_, i) => !varying.includes(i));
-  withShared(writer.byte(FORMAT).uvarint(ordered.length), shared).uvarint(varying.length);
-  for (const i of varying) writer.text(first[i]![0]);
-  for (const { labels } of ordered) {
-    writer.uvarint(varying.length);
-    for (let name = 0; name < varying.length; name++) writer.uvarint(name).text(labels[varying[name]!]![1]);
+    for (const [name, value] of without(labels, shared)) writer.uvarint(names.get(name)!).text(value);
   }
   return writer.finish();
 }
@@ -157,6 +112,16 @@ function inBoth(a: Labels, b: Labels): Labels {
   return a.filter(([name, value]) => {
     while (at < b.length && b[at]![0] < name) at++;
     return b[at]?.[0] === name && b[at]![1] === value;
+  });
+}
+
+/** Returns the labels of a series that the sorted list `shared` lacks. The series has all labels of `shared`. */
+function without(labels: Labels, shared: Labels): Labels {
+  let at = 0;
+  return labels.filter(([name]) => {
+    if (shared[at]?.[0] !== name) return true;
+    at++;
+    return false;
   });
 }
 
