@@ -1,5 +1,5 @@
+import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
-import { CompactMap } from '../model/compact-map';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
@@ -30,6 +30,8 @@ export interface PutLayout {
   readonly isOfNewSource: boolean;
 }
 
+/** Estimated memory of a remembered number and of the object of its key, in bytes. */
+const NUMBER_BYTES = 80;
 /** Maximum number of requests that one call sends at the same time. */
 const PARALLEL = 32;
 
@@ -44,7 +46,7 @@ export class CatalogueWriter extends Catalogue {
    * Remembers the layouts ({@link LastPut}) and index entries that this instance has written, and the renewal period in
    * which it last renewed each source and pool.
    */
-  private readonly written = new CompactMap(CACHES.catalogued);
+  private readonly written = new Cache<number>(CACHES.catalogued, (_, key) => NUMBER_BYTES + key.length);
 
   constructor(table: Table, retentionMs: number, now: () => number = Date.now) {
     super(table, retentionMs, now);
@@ -181,8 +183,8 @@ export class CatalogueWriter extends Catalogue {
 
 /**
  * An instance's record of its last put of a layout: the day of the put, and the lower bound on the samples' timestamps
- * that the catalogue has for the layout. Both are packed into one number, because a compact map (model/) holds only
- * numbers.
+ * that the catalogue has for the layout. Both are packed into one number, because an instance remembers hundreds of
+ * thousands of them.
  */
 type LastPut = number;
 

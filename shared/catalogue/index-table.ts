@@ -1,4 +1,4 @@
-import type { CompactMap } from '../model/compact-map';
+import type { Cache } from '../model/cache';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
@@ -78,7 +78,7 @@ export class IndexWriter {
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
-    private readonly inserted: CompactMap,
+    private readonly inserted: Cache<number>,
     private readonly changes: Pick<ChangeList, 'noteIndex'>,
   ) {}
 

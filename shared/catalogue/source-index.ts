@@ -1,4 +1,4 @@
-import type { CompactMap } from '../model/compact-map';
+import type { Cache } from '../model/cache';
 import type { Id } from '../model/id';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, type Table, updateItem } from '../platform/table';
@@ -40,7 +40,7 @@ export class SourceRenewal {
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
-    private readonly written: CompactMap,
+    private readonly written: Cache<number>,
     private readonly now: () => number,
   ) {}
 

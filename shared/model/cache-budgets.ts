@@ -1,5 +1,5 @@
 /**
- * The memory budget of each cache and compact map: the maximum estimated size of its entries, in bytes. Each Lambda
+ * The memory budget of each cache: the maximum estimated size of its entries, in bytes. Each Lambda
  * function has the caches of the modules that are bundled into it. For each function, the test `infra/function-memory`
  * adds the budgets of its caches to the memory that its worst request needs, and compares the sum with the function's
  * memory.
@@ -30,10 +30,9 @@ export const CACHES = {
   /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
   /**
-   * Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. A
-   * {@link CompactMap} can use its whole budget only if the budget is a power of two.
+   * Large enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series.
    */
-  catalogued: { name: 'catalogue entries that this instance wrote', bytes: 2 ** 26 },
+  catalogued: { name: 'catalogue entries that this instance wrote', bytes: 208_000_000 },
   // Caches of the query function:
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },
