@@ -41,7 +41,6 @@ export async function makeGroup(
     );
   };
   const rolledDays = new RolledDays(span);
-  let isWhole = true;
   const parts: RolledGroup[] = [];
   const copy = (day: Day) => {
     const startMs = dayStartMs(day);
@@ -63,36 +62,27 @@ export async function makeGroup(
       rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);
-      if (rolled === undefined) {
-        isWhole = false;
-        continue;
-      }
-      if (rolled !== 'nothing') parts.push(rolled);
+      if (rolled !== undefined) parts.push(rolled);
       rolledDays.set(day, entry.archived.identity);
     }
   }
   const joined = joinGroups(parts);
-  if (joined === 'nothing') return isWhole ? 'nothing' : 'excluded';
-  return joined === 'excluded' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
+  return typeof joined === 'string' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
 }
 
-/**
- * Aggregates the samples of a group on one day.
- *
- * @returns `nothing` if the group has no samples; undefined if a sum cannot be stored, so reads must use samples
- */
+/** Aggregates the samples of a group on one day. Returns undefined if the group has no samples. */
 async function rollUpDay(
   group: GroupId,
   day: ClosedDay,
   grainMs: number,
   days: DayObjects,
   deletions: readonly VersionedDeletion[],
-): Promise<RolledGroup | 'nothing' | undefined> {
+): Promise<RolledGroup | undefined> {
   const stored = await days.load(day, group);
-  if (stored.length === 0) return 'nothing';
+  if (stored.length === 0) return undefined;
   const { block, layout } = mergeLayoutBlocks(stored.map((each) => each.decode()));
-  const series = rollUp(applyTombstones(block, tombstonesOf(deletions, layout.series)), grainMs);
-  return series && { layout, series };
+  const remaining = applyTombstones(block, tombstonesOf(deletions, layout.series));
+  return { layout, series: rollUp(remaining, grainMs) };
 }
 
 /**

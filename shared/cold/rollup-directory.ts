@@ -41,10 +41,7 @@ export interface SpanState {
   readonly days: Readonly<Record<Day, readonly [identity: string, announcements: number]>>;
   /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
-  /**
-   * Groups without rollups: a group is excluded if it has too many series in the span, or no day whose sums can be
-   * stored.
-   */
+  /** Groups without rollups, because they have too many series in the span. */
   readonly excluded: readonly GroupId[];
 }
 

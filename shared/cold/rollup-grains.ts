@@ -1,5 +1,5 @@
-import { type Block, sampleCount } from '../codec';
-import { grainsIn, isStorable, type Samples } from '../model/aggregates';
+import type { Block } from '../codec';
+import { grainsIn, type Samples } from '../model/aggregates';
 import { concat } from '../model/columns';
 import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
@@ -77,29 +77,18 @@ export const NO_GRAINS: RolledSeries = {
   extras: {},
 };
 
-/**
- * Aggregates every series of a block.
- *
- * @returns undefined if a sum cannot be stored: see {@link isStorable}
- */
-export function rollUp(block: Block, grainMs: number): RolledSeries[] | undefined {
-  if (sampleCount(block) === 0) return block.columns.map(() => NO_GRAINS);
-  const { timestamps } = block;
-  const series: RolledSeries[] = [];
+/** Aggregates every series of a block. */
+export function rollUp({ timestamps, columns }: Block, grainMs: number): RolledSeries[] {
   const shared = new SharedTimes();
-  for (const { rows, values } of block.columns) {
+  return columns.map(({ rows, values }) => {
     const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-    const rolled = rollUpSeries({ timestamps: times, values }, grainMs, shared);
-    if (rolled === undefined) return undefined;
-    series.push(rolled);
-  }
-  return series;
+    return rollUpSeries({ timestamps: times, values }, grainMs, shared);
+  });
 }
 
-function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): RolledSeries | undefined {
+function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): RolledSeries {
   if (samples.timestamps.length === 0) return NO_GRAINS;
   const sums = grainsIn(samples, grainMs, 'sum', shared);
-  if (!isStorable(sums)) return undefined;
   const of = (grains: Samples) => Float64Array.from(grains.values);
   const values = {
     sum: of(sums),

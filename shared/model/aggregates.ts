@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from './duration';
-import { type Cuts, SharedTimes } from './shared-times';
+import { SharedTimes } from './shared-times';
 
 /**
  * Aggregates the samples of a series over aligned time steps.
@@ -11,7 +11,8 @@ import { type Cuts, SharedTimes } from './shared-times';
  * minimum of the grains' minima; the first value is the first of the grains' first values; and so on.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum and
- * maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never -0.
+ * maximum NaN. Values are added according to IEEE 754: a sum that exceeds float64, and its average, are infinite. The
+ * minimum of 0 and -0 is -0; a sum is never -0.
  */
 
 /** The samples of a series in time order, with at most one for each timestamp. */
@@ -24,22 +25,11 @@ export interface Samples {
    * no count is needed.
    */
   readonly counts?: ArrayLike<number> | undefined;
-  /**
-   * The sums in `values`, multiplied by {@link SCALE} so that they are finite. Undefined if all sums in `values` are
-   * finite.
-   */
-  readonly scaled?: ArrayLike<number> | undefined;
 }
 
 export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const;
 /** A function that computes one value from the samples of a step. */
 export type Aggregate = (typeof AGGREGATES)[number];
-
-/**
- * Values are multiplied by this factor, so that their sum does not overflow. The factor is a power of two, so it
- * changes only the exponent of a value, unless the value is a denormal.
- */
-const SCALE = 2 ** -64;
 
 /**
  * Returns the length of the grains from which a step is aggregated, in ms; undefined if it is aggregated from samples.
@@ -81,25 +71,6 @@ export function grainsIn(
   return grainMs === HOUR_MS ? hours : aggregateSamples(hours, grainMs, aggregate, shared);
 }
 
-/**
- * Whether a rollup can store these grains. It cannot if a sum of finite values is infinite, because a rollup has no
- * `scaled` sums.
- */
-export function isStorable({ values, scaled }: Samples): boolean {
-  if (scaled === undefined) return true;
-  for (let i = 0; i < values.length; i++)
-    if (!Number.isFinite(values[i]!) && !Object.is(values[i]! * SCALE, scaled[i])) return false;
-  return true;
-}
-
-/**
- * Returns the sum of the original samples that sample `index` stands for, times {@link SCALE}. The product is finite
- * even if the sum is not. `scaled` is absent if all sums are finite.
- */
-function scaledOf({ values, scaled }: Samples, index: number): number {
-  return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
-}
-
 /** Aggregates the samples of each aligned step. */
 function aggregateSamples(
   samples: Samples,
@@ -116,32 +87,15 @@ function aggregateSamples(
   const of = OF_VALUES[aggregate];
   const isSum = aggregate === 'avg' || aggregate === 'sum';
   const own = new Float64Array(starts.length);
-  let areFinite = true;
   for (let step = 0, first = 0; step < own.length; first = ends[step++]!) {
     const end = ends[step]!;
     // Most steps have a single stored grain. Adding 0 turns a sum of -0 into 0, as `of` does.
-    const value = end - first > 1 ? of(values, first, end) : isSum ? 0 + values[first]! : values[first]!;
-    own[step] = value;
-    if (isSum && !Number.isFinite(value)) areFinite = false;
+    own[step] = end - first > 1 ? of(values, first, end) : isSum ? 0 + values[first]! : values[first]!;
   }
-  return {
-    timestamps: starts,
-    values: own,
-    counts: aggregate === 'avg' ? counts : undefined,
-    scaled: areFinite
-      ? undefined
-      : own.map((sum, step) => (Number.isFinite(sum) ? sum * SCALE : scaledSum(samples, cuts, step))),
-  };
+  return { timestamps: starts, values: own, counts: aggregate === 'avg' ? counts : undefined };
 }
 
 const NO_SAMPLES: Samples = { timestamps: [], values: [] };
-
-/** Returns the scaled sum of the samples of a step. */
-function scaledSum(samples: Samples, { ends }: Cuts, step: number): number {
-  let scaled = 0;
-  for (let i = step === 0 ? 0 : ends[step - 1]!; i < ends[step]!; i++) scaled += scaledOf(samples, i);
-  return scaled;
-}
 
 /**
  * For each aggregate, a function that computes it from the values with indexes in `[first, end)`. There must be at
@@ -172,21 +126,16 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   return sum;
 }
 
-/** Returns aggregated samples as a response shows them, with finite averages and sums. */
+/** Returns aggregated samples as a response shows them, with averages and finite sums. */
 function shownOf(samples: Samples, aggregate: Aggregate): Pick<Samples, 'timestamps' | 'values'> {
   const { timestamps, values, counts } = samples;
   if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps, values };
   const shown = new Float64Array(values.length);
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
-    if (aggregate === 'avg')
-      // If the sum of huge values overflows, use the scaled sum, because the average itself need not overflow.
-      shown[i] = Number.isFinite(sum) ? sum / counts![i]! : scaledOf(samples, i) / counts![i]! / SCALE;
-    else {
-      const finite = Number.isFinite(sum) ? sum : scaledOf(samples, i) / SCALE;
-      // JSON has no infinity. Return the largest number instead.
-      shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
-    }
+    // JSON has no infinity. Return the largest number instead of an infinite sum.
+    shown[i] =
+      aggregate === 'avg' ? sum / counts![i]! : Math.max(-Number.MAX_VALUE, Math.min(sum, Number.MAX_VALUE));
   }
   return { timestamps, values: shown };
 }

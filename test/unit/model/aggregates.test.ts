@@ -3,7 +3,6 @@ import {
   AGGREGATES,
   downsample,
   grainsIn,
-  isStorable,
   type Samples,
   storedGrainMs,
 } from '../../../shared/model/aggregates';
@@ -22,11 +21,6 @@ describe('downsampling', () => {
     });
   });
 
-  test('of values whose sum overflows is still their mean', () => {
-    const samples = { timestamps: [0, 1, 2], values: [1.5e308, 1.5e308, 1.5e308] };
-    expect(listed(downsample(samples, 1000))).toEqual({ timestamps: [0], values: [1.5e308] });
-  });
-
   test.each([
     { aggregate: 'avg', values: [3, 7] },
     { aggregate: 'min', values: [1, 7] },
@@ -43,12 +37,6 @@ describe('downsampling', () => {
   test('gives the largest finite number for a sum that overflows, because JSON has no infinity', () => {
     const samples = { timestamps: [0, 1], values: [-1.5e308, -1.5e308] };
     expect(listed(downsample(samples, 1000, 'sum')).values).toEqual([-Number.MAX_VALUE]);
-  });
-
-  test('of huge values by the day is their mean, although the sums of hours overflow', () => {
-    const samples = { timestamps: [0, 1, HOUR], values: [1.5e308, 1.5e308, 1.5e308] };
-    expect(listed(downsample(samples, DAY))).toEqual({ timestamps: [0], values: [1.5e308] });
-    expect(listed(downsample(samples, DAY, 'sum')).values).toEqual([Number.MAX_VALUE]);
   });
 
   test('of no samples gives no points', () => {
@@ -82,11 +70,7 @@ describe('stored hours and days', () => {
           const dayOf = (ms: number) => Math.floor(ms / DAY);
           const stored = new Set(
             [...Map.groupBy(history, ([ms]) => dayOf(ms))]
-              .filter(
-                ([day, own]) =>
-                  isStored[day + 3] &&
-                  isStorable(grainsIn(samplesOf(own), grainMs, 'sum', new SharedTimes())),
-              )
+              .filter(([day]) => isStored[day + 3])
               .map(([day]) => day),
           );
           const rolled = samplesOf(history.filter(([ms]) => stored.has(dayOf(ms))));
@@ -112,20 +96,6 @@ describe('stored hours and days', () => {
         },
       ),
     );
-  });
-
-  test.each([
-    { name: 'sums that are numbers are', values: [1, 2, 3], is: true },
-    { name: 'sums with an infinity or a NaN are', values: [1, Infinity, Number.NaN], is: true },
-    { name: 'sums that overflow are not', values: [1.7e308, 1.7e308], is: false },
-    {
-      name: 'sums that overflow before an infinity are not',
-      values: [1.7e308, 1.7e308, -Infinity],
-      is: false,
-    },
-  ])('$name storable', ({ values, is }) => {
-    const samples = { timestamps: values.map((_, i) => i), values };
-    expect(isStorable(grainsIn(samples, HOUR, 'sum', new SharedTimes()))).toBe(is);
   });
 });
 
