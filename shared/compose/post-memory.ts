@@ -26,11 +26,10 @@ export const POST_MEMORY = {
     CACHES.layouts,
   ],
   /**
-   * Total size of the small caches, whose limits are in their own modules: 8 MB for orders of series
-   * (dictionary/series-layouts.ts), 4 MB for labels of new series (dictionary/fresh-labels.ts), and 4 MB for
-   * decoded labels (protocol/pair-cache.ts).
+   * Size of the caches of decoded labels and attributes, whose limit is in their own module
+   * (protocol/pair-cache.ts).
    */
-  smallCaches: 16 * MB,
+  smallCaches: 4 * MB,
   /**
    * Memory that the worst body of `test/unit/protocol/hostile-bodies.ts` may add. The body took this much with V8's
    * default options. With {@link POST_MEMORY.nodeOptions} it takes less (decisions/2026-11-22-bounds-of-a-body.md), so

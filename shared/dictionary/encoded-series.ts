@@ -54,7 +54,7 @@ export class EncodedSeries implements SeriesNamer {
     const source = dictionary.sourceOf(labels);
     const entry = table.add(bytes, start, end, 0, scope, part);
     const digest = { hash, keyBytes, labelCount: labels.length };
-    const series = dictionary.numberOf(source, digest, { namer, first: entry, second: 0 }, labels);
+    const series = dictionary.numberOf(source, digest, { namer, first: entry, second: 0 });
     table.setValue(entry, series);
     return series;
   }

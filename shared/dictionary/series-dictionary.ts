@@ -1,7 +1,6 @@
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { ByteTable, firstSlot, MULTIPLIER } from './byte-table';
-import { FreshLabels } from './fresh-labels';
 import { Home } from './home';
 import { SeriesSource } from './series-source';
 
@@ -50,8 +49,6 @@ const FIRST_SERIES = 256;
 const MAX_EQUAL = 8;
 /** Approximate memory of a source or of a map entry, without its text, in bytes. */
 const OBJECT_BYTES = 150;
-
-const freshLabels = new FreshLabels();
 
 /**
  * The series of a tenant that an instance of post knows, numbered from 1. Equal labels have the same number, whatever
@@ -151,21 +148,15 @@ export class SeriesDictionary {
     return true;
   }
 
-  /**
-   * Returns the number of a series. The first call adds the series.
-   *
-   * @param labels the labels, if the caller has them. Otherwise the dictionary gets them from the namer, but only if it
-   *   must compare labels.
-   */
+  /** Returns the number of a series. The first call adds the series. */
   numberOf(
     source: SeriesSource,
     { hash, keyBytes, labelCount }: LabelsDigest,
     { namer, first, second }: SeriesName,
-    labels?: Labels,
   ): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;
-    let own = labels;
+    let own: Labels | undefined;
     let equal = 0;
     let slot = slotOf(hash, mask);
     for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
@@ -193,16 +184,12 @@ export class SeriesDictionary {
     this.sourceNumbers[series] = source.number;
     this.sizes[series] = (labelCount << 16) | keyBytes;
     if (series + 1 === hashes.length) this.grow();
-    if (labels !== undefined) freshLabels.set(this, series, labels, keyBytes);
     return series;
   }
 
   /** Returns the labels of a series, sorted, with `__name__`. */
   labelsOf(series: number): Labels {
-    return (
-      freshLabels.get(this, series) ??
-      this.namers[this.namersOfSeries[series]!]!.labelsOf(this.firsts[series]!, this.seconds[series]!)
-    );
+    return this.namers[this.namersOfSeries[series]!]!.labelsOf(this.firsts[series]!, this.seconds[series]!);
   }
 
   /**
