@@ -66,13 +66,15 @@ export class ByteTable {
   /**
    * Guesses the next entry, for a caller that does not know where the bytes of the next key end.
    *
-   * @returns the entry that followed the previous one last time, if `bytes` has that entry's bytes at `at`; else 0
+   * @param terminator the byte that follows the key
+   * @returns the entry that followed the previous one last time, if `bytes` has that entry's bytes and the terminator at
+   *   `at`; else 0
    */
-  guess(bytes: Buffer, at: number): number {
+  guess(bytes: Buffer, at: number, terminator: number, scope = 0): number {
     const expected = this.expected();
     if (expected === 0) return 0;
-    const end = at + this.field(expected, LENGTH);
-    if (end > bytes.length || !this.isNamedBy(expected, 0, 0, bytes, at, end)) return 0;
+    const end = at + this.lengthOf(expected);
+    if (bytes[end] !== terminator || !this.isNamedBy(expected, scope, 0, bytes, at, end)) return 0;
     this.last = expected;
     return expected;
   }
@@ -127,6 +129,11 @@ export class ByteTable {
     return entry;
   }
 
+  /** Returns the size of an entry's bytes. */
+  lengthOf(entry: number): number {
+    return this.field(entry, LENGTH);
+  }
+
   valueOf(entry: number): number {
     return this.field(entry, VALUE);
   }
@@ -146,7 +153,7 @@ export class ByteTable {
   /** Returns a view of an entry's bytes. */
   bytesOf(entry: number): Buffer {
     const first = 4 * ((entry & CHUNK_MASK) + HEADER_WORDS);
-    return this.chunks[entry >> CHUNK_BITS]!.subarray(first, first + this.field(entry, LENGTH));
+    return this.chunks[entry >> CHUNK_BITS]!.subarray(first, first + this.lengthOf(entry));
   }
 
   private store(

@@ -7,7 +7,7 @@
  * - `dictionary/home.ts`: the size of the layouts that a request may cause (`allowanceOfRequest`)
  * - `prometheus/snappy.ts` and `prometheus/write-request.ts`: decoded bytes, series, samples and symbols
  * - `otlp/metrics.ts` and `otlp/otlp.ts`: objects, attributes and buckets
- * - `influx/line-reader.ts` and `influx/line-heads.ts`: fields
+ * - `influx/line-reader.ts`: fields
  * - `mackerel/json.ts`: hosts
  */
 export const MAX_REQUEST_SAMPLES = 262_144;

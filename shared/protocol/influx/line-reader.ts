@@ -44,7 +44,7 @@ const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
-const SPACE = 0x20;
+export const SPACE = 0x20;
 const QUOTE = 0x22;
 const HASH = 0x23;
 const PLUS = 0x2b;
@@ -53,7 +53,7 @@ const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
-const EQUALS = 0x3d;
+export const EQUALS = 0x3d;
 const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
@@ -73,40 +73,31 @@ class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
 /**
- * Maximum number of expected keys with which the parser compares a field's key. If none of them matches, it searches
- * for the end of the key.
+ * The names that earlier lines had, so that the reader need not search for their ends again. A _head_ is a line's
+ * measurement and tags.
  */
-const MAX_COMPARED = 16;
-
-/**
- * The field keys that a line probably has: their bytes, joined without separators, and the end of each key.
- */
-export interface ExpectedKeys {
-  /** Returns the index of a key; -1 when it is not expected. */
-  indexOf(key: Buffer): number;
-  /** Length of measurement and tags in bytes. */
-  readonly length: number;
-  readonly keys: Uint8Array;
-  readonly keyEnds: Int32Array;
-}
-
-/** Finds the known head of a line (its measurement and tags), which has the field keys to expect. */
-export interface HeadLookup<Expected extends ExpectedKeys> {
+export interface KnownNames<Head extends { readonly length: number }> {
+  /** Returns the head that probably comes next, if its bytes and a space begin at `at`. */
+  guessHead(body: Buffer, at: number): Head | undefined;
+  findHead(body: Buffer, start: number, end: number): Head | undefined;
   /**
-   * Returns the head that probably comes next, if its bytes begin at `at`. No head ends in a backslash, so a
-   * space after these bytes is not escaped.
+   * Guesses the next field key of a head.
+   *
+   * @returns the index just past the key that probably comes next, if its bytes and an equals sign begin at `at`; else
+   *   -1. No key ends in a backslash, so the equals sign is not escaped
    */
-  guess(body: Buffer, at: number): Expected | undefined;
-  find(body: Buffer, start: number, end: number): Expected | undefined;
+  guessKey(head: Head, body: Buffer, at: number): number;
+  /** Number of the name that {@link guessKey} found. */
+  readonly guessedName: number;
 }
 
 /**
  * Reads a body line by line. The reader's properties describe the current line until the next call of {@link next}.
  *
- *     const reader = new LineReader(bytes, 'ns');
+ *     const reader = new LineReader(bytes, 'ns', names);
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
  */
-export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
+export class LineReader<Head extends { readonly length: number }> {
   /**
    * Line number, starting at 1. If a string in the line contains line ends, this is the number at which the line
    * begins.
@@ -121,11 +112,11 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Half-open range of each numeric field's key in the body. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
-  /** Index of each numeric field's key among the {@link expected} keys; -1 if the key is not expected. */
-  keyIndexes = new Int32Array(128);
+  /** For each numeric field, the number of its name if the reader guessed its key; else -1. */
+  names = new Int32Array(128);
   values = new Float64Array(128);
   /** The known head for the line's measurement and tags. */
-  expected: Expected | undefined;
+  head: Head | undefined;
   /** Number of string fields, which are skipped. */
   strings = 0;
   /** Timestamp in ms, rounded down; undefined when the line has none. */
@@ -134,19 +125,15 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private readonly buffer: Buffer;
   private at = 0;
   private lineAt = 0;
-  /** Index of the key that {@link indexNearby} tries first, and the end of the key it found. */
-  private nextKey = 0;
-  private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
   /** Whether the reader has passed exactly one line end since {@link next} was called. */
   private isOneLine = false;
 
-  /** @param heads known heads. They save the search for the ends of measurements, tags and keys */
   constructor(
     bytes: Uint8Array,
     precision: Precision,
-    private readonly heads?: HeadLookup<Expected>,
+    private readonly known: KnownNames<Head>,
   ) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.unit = UNITS[precision];
@@ -179,7 +166,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     const start = this.at;
     this.problem = undefined;
     this.count = 0;
-    this.expected = undefined;
+    this.head = undefined;
     this.strings = 0;
     this.timestampMs = undefined;
     try {
@@ -236,13 +223,9 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     const { length } = buffer;
     let at = this.at;
     this.headStart = at;
-    this.expected = this.heads?.guess(buffer, at);
-    if (this.expected !== undefined) {
-      const end = at + this.expected.length;
-      if (buffer[end] === SPACE) at = end;
-      else this.expected = undefined;
-    }
-    for (; this.expected === undefined && at < length; at++) {
+    this.head = this.known.guessHead(buffer, at);
+    if (this.head !== undefined) at += this.head.length;
+    for (; this.head === undefined && at < length; at++) {
       const byte = buffer[at]!;
       if (byte > BACKSLASH) continue;
       if (byte === BACKSLASH) {
@@ -255,18 +238,16 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     if (buffer[at] !== SPACE) throw new BadLine('missing fields');
     this.skipSpaces();
     if (this.at === length || buffer[this.at] === NEWLINE) throw new BadLine('missing fields');
-    this.expected ??= this.heads?.find(buffer, this.headStart, this.headEnd);
+    this.head ??= this.known.findHead(buffer, this.headStart, this.headEnd);
   }
 
   private readFields(): void {
-    const { buffer } = this;
-    const { expected } = this;
-    this.nextKey = 0;
+    const { buffer, known, head } = this;
     for (;;) {
       const start = this.at;
-      let index = expected === undefined ? -1 : this.indexNearby(expected, start);
-      let at = this.keyEnd;
-      if (index === -1) {
+      let at = head === undefined ? -1 : known.guessKey(head, buffer, start);
+      const name = at === -1 ? -1 : known.guessedName;
+      if (at === -1) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
           // Skip letters first: most bytes of a key are letters.
@@ -286,14 +267,10 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (buffer[this.at] === QUOTE) this.skipString();
       else {
         const value = this.readValue();
-        if (index === -1 && expected !== undefined) {
-          index = expected.indexOf(buffer.subarray(start, at));
-          if (index !== -1) this.nextKey = index + 1;
-        }
         if (this.count === this.values.length) this.grow();
         this.keyStarts[this.count] = start;
         this.keyEnds[this.count] = at;
-        this.keyIndexes[this.count] = index;
+        this.names[this.count] = name;
         this.values[this.count++] = value;
       }
       if (this.count + this.strings > MAX_LINE_FIELDS)
@@ -301,36 +278,6 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (buffer[this.at] !== COMMA) break;
       this.at++;
     }
-  }
-
-  /**
-   * Looks for the key at `start` among the next few expected keys. A line usually has the fields of the previous
-   * line in the same order, perhaps without some of them. If few keys are expected, all of them are tried.
-   *
-   * @returns the key's index, with its end in {@link keyEnd}; -1 when it is not among the keys tried
-   */
-  private indexNearby({ keys, keyEnds }: ExpectedKeys, start: number): number {
-    const { buffer } = this;
-    const count = keyEnds.length;
-    let index = this.nextKey;
-    for (let compared = Math.min(count, MAX_COMPARED); compared > 0; compared--) {
-      if (index >= count) index = 0;
-      const from = index === 0 ? 0 : keyEnds[index - 1]!;
-      const end = start + keyEnds[index]! - from;
-      // If an equals sign follows the expected key, the key ends there. A backslash would escape the sign, but no key
-      // ends in a backslash.
-      if (buffer[end] === EQUALS) {
-        let at = start;
-        for (let i = from; at < end && buffer[at] === keys[i]; at++) i++;
-        if (at === end) {
-          this.keyEnd = end;
-          this.nextKey = index + 1;
-          return index;
-        }
-      }
-      index++;
-    }
-    return -1;
   }
 
   private grow(): void {
@@ -341,7 +288,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     };
     this.keyStarts = grown(new Int32Array(length), this.keyStarts);
     this.keyEnds = grown(new Int32Array(length), this.keyEnds);
-    this.keyIndexes = grown(new Int32Array(length), this.keyIndexes);
+    this.names = grown(new Int32Array(length), this.names);
     this.values = grown(new Float64Array(length), this.values);
   }
 

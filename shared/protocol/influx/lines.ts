@@ -1,9 +1,10 @@
+import { MAX_SERIES_BYTES } from '../../dictionary/series-dictionary';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { MAX_LABEL_BYTES, MAX_LINES, MAX_REQUEST_SAMPLES } from '../body-bounds';
 import type { OutOfTime, Protocol } from '../protocol';
 import { RequestRows, type Row, TOO_MANY_SETS } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';
-import { type LineHead, LineHeads } from './line-heads';
+import { type LineHead, LineNames } from './line-names';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
 /** Maximum number of invalid lines named in a response. */
@@ -39,8 +40,8 @@ export interface LineOptions {
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(dictionary, bytes, { nowMs, maxAgeMs }, { precision }) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const heads = dictionary.tables(LineHeads);
-    const reader = new LineReader<LineHead>(bytes, precision, heads);
+    const names = dictionary.tables(LineNames);
+    const reader = new LineReader<LineHead>(bytes, precision, names);
     const rows = new RequestRows(dictionary);
     /** Number of the first line of each row. */
     const firstLines = new Map<Row, number>();
@@ -74,7 +75,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       }
       // Check the bounds before looking up the fields, so that lines that exceed them cost little.
       const beyond = excessOf(lines + 1, samples + count, labelBytes);
-      const head = beyond ?? headOf(heads, body, reader);
+      const head = beyond ?? headOf(names, body, reader);
       if (typeof head === 'string') {
         refuse(head);
         continue;
@@ -92,9 +93,9 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       }
       if (row.additions === 0) firstLines.set(row, reader.line);
       const at = rows.extend(row, count);
-      const { keyIndexes, values } = reader;
+      const { keyStarts, keyEnds, values } = reader;
       for (let i = 0; i < count; i++) {
-        rows.series[at + i] = head.seriesAt(keyIndexes[i]!);
+        rows.series[at + i] = names.seriesOf(head, reader.names[i]!, body, keyStarts[i]!, keyEnds[i]!);
         rows.numbers[at + i] = values[i]!;
       }
       samples += count;
@@ -131,16 +132,18 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
 }
 
 /**
- * Finds or creates the head of a line, and adds the line's unknown fields to it.
+ * Finds or creates the head of a line.
  *
- * @returns the head; or a string with the reason why its series are rejected
+ * @returns the head; or a string with the reason why the line's series are rejected
  */
-function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
-  const { count, headStart, headEnd, keyIndexes } = reader;
-  const head = reader.expected ?? heads.add(body, headStart, headEnd);
+function headOf(names: LineNames, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
+  const { count, headStart, headEnd, keyStarts, keyEnds } = reader;
+  const head = reader.head ?? names.addHead(body, headStart, headEnd);
   if (typeof head === 'string') return head;
-  for (let i = 0; i < count; i++) if (keyIndexes[i] === -1) return heads.learn(head, body, reader) ?? head;
-  return head;
+  let longestKey = 0;
+  for (let i = 0; i < count; i++) longestKey = Math.max(longestKey, keyEnds[i]! - keyStarts[i]!);
+  const longest = longestKey + head.labelBytes;
+  return longest > MAX_SERIES_BYTES ? `name and tags of ${longest} bytes exceed ${MAX_SERIES_BYTES}` : head;
 }
 
 /** Returns the total size of the names and labels of a line's series, in bytes. */

@@ -49,9 +49,12 @@ describe('the table of bytes', () => {
     for (const text of texts) findOrAdd(table, text);
     const [first, second] = texts.map((text) => findOrAdd(table, text));
     expect(findOrAdd(table, texts[0]!)).toBe(first);
-    expect(table.guess(Buffer.from('cpu,host=c'), 0)).toBe(0);
-    expect(table.guess(Buffer.from('cpu,host='), 0)).toBe(0);
-    expect(table.guess(Buffer.from('..cpu,host=b x'), 2)).toBe(second);
+    const space = 0x20;
+    expect(table.guess(Buffer.from('cpu,host=c '), 0, space)).toBe(0);
+    expect(table.guess(Buffer.from('cpu,host='), 0, space)).toBe(0);
+    expect(table.guess(Buffer.from('cpu,host=b'), 0, space)).toBe(0);
+    expect(table.guess(Buffer.from('cpu,host=b x'), 0, space, 1)).toBe(0);
+    expect(table.guess(Buffer.from('..cpu,host=b x'), 2, space)).toBe(second);
   });
 
   test('distinguishes bytes of equal hash', () => {
