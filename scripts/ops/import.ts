@@ -8,7 +8,7 @@ import { ImportBatch, seriesKey } from './import-batch';
 import { type ImportSample, InvalidFieldError, parseMapping, samplesOfRow } from './import-mapping';
 import { sampleOfLine } from './import-openmetrics';
 import { type FileRow, readCsv, readLines, readNdjson, readParquet } from './import-rows';
-import { DeniedError, type Functions, OperatorError, TRIES, waitAfter } from './invoke';
+import { DeniedError, type Functions, OperatorError, retried } from './invoke';
 import { InvalidValueError } from './option-values';
 
 const FORMATS = ['parquet', 'csv', 'ndjson', 'openmetrics'] as const;
@@ -275,19 +275,14 @@ function formatOf(file: string): Format {
  *
  * @throws {OperatorError} if the function cannot be reached for half a minute, or immediately if the call is denied
  */
-export async function sendImport(
+export function sendImport(
   functions: Pick<Functions, 'invoke'>,
   event: { readonly tenant: string; readonly body: string },
 ): Promise<ImportResult> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await functions.invoke<ImportResult>('importer', event);
-    } catch (error) {
-      const canRetry = error instanceof OperatorError && !(error instanceof DeniedError);
-      if (!canRetry || tries === TRIES) throw error;
-      await waitAfter(tries);
-    }
-  }
+  return retried(
+    () => functions.invoke<ImportResult>('importer', event),
+    (error) => error instanceof OperatorError && !(error instanceof DeniedError),
+  );
 }
 
 function identityOf({ file, tenant, format, map }: ImportOptions): string {

@@ -21,6 +21,21 @@ export const TRIES = 6;
 /** Waits after a failed attempt: at most 1 s after the first, and twice as long after each further one. */
 export const waitAfter = (tries: number) => sleep(500 * 2 ** tries * (0.5 + Math.random() / 2));
 
+/** Repeats a request that fails, if `canRetry` says so, up to {@link TRIES} times. */
+export async function retried<T>(
+  request: () => Promise<T>,
+  canRetry: (error: unknown) => boolean,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!canRetry(error) || tries === TRIES) throw error;
+      await waitAfter(tries);
+    }
+  }
+}
+
 /** Invokes the functions of a stack with the AWS Lambda client. */
 export class Functions {
   private readonly client: LambdaClient;

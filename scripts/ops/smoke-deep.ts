@@ -16,7 +16,7 @@ import type { StageCache } from './elasticache';
 import { sendImport } from './import';
 import { type Functions, OperatorError } from './invoke';
 import { replay } from './replay';
-import { SMOKE_METRIC, SMOKE_TENANT, type SmokeSample, untilRead } from './smoke-sample';
+import { SMOKE_METRIC, SMOKE_TENANT, type SmokeSample, untilAnswered, untilRead } from './smoke-sample';
 import type { TenantApi } from './tenant-api';
 
 /** The steps of a deep smoke test, in their order. */
@@ -144,9 +144,9 @@ export async function deepSteps(
 
 /** Calls the functions that no other step calls. */
 async function callFunctions(functions: Functions, api: TenantApi): Promise<string> {
-  const text = await api.text('GET', '/');
+  const text = await untilAnswered(() => api.text('GET', '/'));
   if (!/<html/i.test(text)) throw new OperatorError(`GET / did not return a page: ${text.slice(0, 300)}`);
-  await api.text('GET', '/api/v0/services');
+  await untilAnswered(() => api.text('GET', '/api/v0/services'));
   await functions.invoke('evaluator', {});
   const url = new URL('/health', api.url).href;
   const [probe] = await functions.invoke<Probe[]>('prober', { requests: [{ url, method: 'GET' }] });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../shared/model/tier';
-import { OperatorError } from './invoke';
-import type { TenantApi } from './tenant-api';
+import { OperatorError, retried } from './invoke';
+import { ApiError, type TenantApi } from './tenant-api';
 
 /** Smoke tests use a tenant of their own, so that they leave nothing in users' lists and usage. */
 export const SMOKE_TENANT = 'smoke';
@@ -19,6 +19,11 @@ export interface SmokeSample {
 }
 
 const LOOK_MS = 250;
+
+/** Repeats a request that is answered with 503, as agents do. */
+export function untilAnswered<T>(request: () => Promise<T>): Promise<T> {
+  return retried(request, (error) => error instanceof ApiError && error.status === 503);
+}
 
 /** Reads until the sample is returned. */
 export async function untilRead(

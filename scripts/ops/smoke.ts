@@ -8,7 +8,14 @@ import { drain } from './drain';
 import { type Functions, OperatorError, stageOf } from './invoke';
 import { parseDurationOption } from './option-values';
 import { DEEP_STEPS, type DeepAccount, type DeepStep, type DeepStepName, deepSteps } from './smoke-deep';
-import { SMOKE_METRIC, SMOKE_TENANT, type SmokeSample, type TierCounts, untilRead } from './smoke-sample';
+import {
+  SMOKE_METRIC,
+  SMOKE_TENANT,
+  type SmokeSample,
+  type TierCounts,
+  untilAnswered,
+  untilRead,
+} from './smoke-sample';
 import { table } from './table';
 import { TenantApi } from './tenant-api';
 
@@ -174,13 +181,13 @@ async function pass(
   { patience }: SmokeOptions,
   progress: (line: string) => void,
 ): Promise<{ readonly result: SmokeResult; readonly sample: SmokeSample }> {
-  const hostId = await hostOf(api);
+  const hostId = await untilAnswered(() => hostOf(api));
   const value = Math.round(Math.random() * 1e9) / 1e3;
   const time = Math.floor(Date.now() / 1000);
   const sample = { hostId, name: SMOKE_METRIC, time, value };
 
   const posting = Date.now();
-  await api.json('POST', '/api/v0/tsdb', [sample]);
+  await untilAnswered(() => api.json('POST', '/api/v0/tsdb', [sample]));
   const posted = Date.now();
   progress(`posted ${value} to host ${hostId} of tenant ${SMOKE_TENANT} in ${posted - posting} ms`);
 

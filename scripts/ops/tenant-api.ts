@@ -5,6 +5,17 @@ import { OperatorError } from './invoke';
 /** Timeout of a request in ms, longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 
+/** The API answered with an error. */
+export class ApiError extends OperatorError {
+  constructor(
+    /** HTTP status of the answer. */
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** The HTTP API, called as a client with an API key calls it. */
 export class TenantApi {
   constructor(
@@ -33,14 +44,14 @@ export class TenantApi {
    * Calls a path.
    *
    * @returns the body of the response
-   * @throws {OperatorError} with the API's message
+   * @throws {OperatorError} with the API's message, an {@link ApiError} if the API answered
    */
   async text(method: string, path: string, body?: string, contentType = 'application/json'): Promise<string> {
     const headers = body === undefined ? {} : { 'content-type': contentType };
     const response = await this.fetch(path, { method, headers, body: body ?? null });
     const text = await response.text();
     if (response.ok) return text;
-    throw new OperatorError(`${method} ${path} answers ${response.status}: ${errorOf(text)}`);
+    throw new ApiError(response.status, `${method} ${path} answers ${response.status}: ${errorOf(text)}`);
   }
 
   /** Registers a host. @returns its id */
