@@ -18,7 +18,7 @@ export function recoveryDependencies(): RecoveryDependencies &
   const { batchSize, batchWindow: batchWindowMs, flusherLanes } = settings();
   const streamArn = variable(ENV.streamArn);
   const functionName = variable(ENV.replayer);
-  const lambda = new LambdaClient();
+  const lambda = new LambdaClient({ maxAttempts: 5 });
   const meta = metaTable();
   const table = new RecoveryTable(meta);
   return {
