@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FunctionHost } from './function-host';
 import { readBody, sendJson } from './http-api';
+import { mappingOf, nameOfArn } from './template';
 
 /** Version prefix in the paths of Lambda's API. */
 export const LAMBDA_API = '/2015-03-31/';
@@ -32,7 +33,7 @@ export async function handleLambdaApi(
 
   const invoked = /^functions\/([^/]+)\/invocations$/.exec(path)?.[1];
   if (invoked !== undefined && request.method === 'POST') {
-    const name = functionNameOf(decodeURIComponent(invoked));
+    const name = nameOfArn(decodeURIComponent(invoked));
     if (!host.has(name))
       return awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
     const invocation = host.call(name, payload);
@@ -48,12 +49,13 @@ export async function handleLambdaApi(
 
   const [collection, id] = path.split('/');
   if (collection === 'event-source-mappings') {
-    if (id === undefined && request.method === 'POST') return createMapping(response, host, payload);
+    if (id === undefined && request.method === 'POST')
+      return createMapping(response, host, payload as object);
     if (id === undefined && request.method === 'GET') {
       const functionName = url.searchParams.get('FunctionName');
       const mappings = host
         .listMappings()
-        .filter((m) => functionName === null || m.FunctionArn.endsWith(functionNameOf(functionName)));
+        .filter((m) => functionName === null || m.FunctionArn.endsWith(nameOfArn(functionName)));
       return sendJson(response, 200, { EventSourceMappings: mappings });
     }
     const found = id === undefined ? undefined : host.listMappings().find(({ UUID }) => UUID === id);
@@ -103,64 +105,27 @@ async function isRefused(
   return true;
 }
 
-function createMapping(response: ServerResponse, host: FunctionHost, payload: unknown): void {
-  const p = payload as Record<string, unknown>;
-  const functionName = functionNameOf(String(p.FunctionName ?? ''));
-  if (!host.has(functionName)) {
-    awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${functionName}`);
-    return;
-  }
+function createMapping(response: ServerResponse, host: FunctionHost, payload: object) {
+  const mapping = mappingOf(payload);
+  const { functionName, streamArn, startingPosition: position } = mapping;
+  const invalid = (message: string) => awsError(response, 400, 'InvalidParameterValueException', message);
+  if (!host.has(functionName))
+    return awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${functionName}`);
   const twin = host
     .listMappings()
-    .find((m) => m.FunctionArn.endsWith(`:${functionName}`) && m.EventSourceArn === p.EventSourceArn);
+    .find((m) => m.FunctionArn.endsWith(`:${functionName}`) && m.EventSourceArn === streamArn);
   if (twin !== undefined) {
     const message = `the mapping ${twin.UUID} has the same stream and function`;
-    awsError(response, 409, 'ResourceConflictException', message);
-    return;
+    return awsError(response, 409, 'ResourceConflictException', message);
   }
-  const position = String(p.StartingPosition ?? '');
-  if (position !== 'TRIM_HORIZON' && position !== 'LATEST' && position !== 'AT_TIMESTAMP') {
-    awsError(
-      response,
-      400,
-      'InvalidParameterValueException',
-      `StartingPosition ${position}: give TRIM_HORIZON, LATEST or AT_TIMESTAMP`,
-    );
-    return;
-  }
-  const seconds = Number(p.StartingPositionTimestamp);
-  if (position === 'AT_TIMESTAMP' && !Number.isFinite(seconds)) {
-    awsError(
-      response,
-      400,
-      'InvalidParameterValueException',
-      'StartingPositionTimestamp: give a Unix time in seconds',
-    );
-    return;
-  }
-  const created = host.createMapping(
-    {
-      functionName,
-      streamArn: String(p.EventSourceArn),
-      batchSize: Number(p.BatchSize ?? 100),
-      batchWindowMs: Number(p.MaximumBatchingWindowInSeconds ?? 0) * 1000,
-      startingPosition: position,
-      bisectOnError: p.BisectBatchOnFunctionError === true,
-      reportsItemFailures:
-        Array.isArray(p.FunctionResponseTypes) && p.FunctionResponseTypes.includes('ReportBatchItemFailures'),
-      maxRetries: Number(p.MaximumRetryAttempts ?? -1),
-      maxRecordAgeSeconds: Number(p.MaximumRecordAgeInSeconds ?? -1),
-      onFailure: (p.DestinationConfig as { OnFailure?: { Destination?: string } } | undefined)?.OnFailure
-        ?.Destination,
-    },
-    position === 'AT_TIMESTAMP' ? { position, timestampMs: seconds * 1000 } : { position },
-  );
+  if (!['TRIM_HORIZON', 'LATEST', 'AT_TIMESTAMP'].includes(position))
+    return invalid(`StartingPosition ${position ?? ''}: give TRIM_HORIZON, LATEST or AT_TIMESTAMP`);
+  const seconds = Number((payload as { StartingPositionTimestamp?: unknown }).StartingPositionTimestamp);
+  const isAtTime = position === 'AT_TIMESTAMP';
+  if (isAtTime && !Number.isFinite(seconds))
+    return invalid('StartingPositionTimestamp: give a Unix time in seconds');
+  const created = host.createMapping(mapping, { position, ...(isAtTime && { timestampMs: seconds * 1000 }) });
   sendJson(response, 202, created);
-}
-
-/** Accepts a function's name, a partial ARN or a full ARN. */
-function functionNameOf(nameOrArn: string): string {
-  return nameOrArn.split(':').at(-1)!;
 }
 
 export function awsError(response: ServerResponse, status: number, type: string, message: string): void {

@@ -241,7 +241,6 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
       }));
   // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own schema types it
   const resolved = (properties: Record<string, unknown>) => resolve(properties) as Record<string, any>;
-  const nameOfArn = (arn: unknown) => String(arn).split(':').at(-1)!;
   const integrations = new Map(
     ofType('AWS::ApiGatewayV2::Integration').map(({ logicalId, properties }) => [
       logicalId,
@@ -282,21 +281,9 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     functionUrls: ofType('AWS::Lambda::Url').map(({ properties }) => ({
       functionName: nameOfArn(resolve(properties.TargetFunctionArn)),
     })),
-    mappings: ofType('AWS::Lambda::EventSourceMapping').map(({ properties }) => {
-      const p = resolved(properties);
-      return {
-        functionName: nameOfArn(p.FunctionName),
-        streamArn: String(p.EventSourceArn),
-        batchSize: Number(p.BatchSize ?? 100),
-        batchWindowMs: Number(p.MaximumBatchingWindowInSeconds ?? 0) * 1000,
-        startingPosition: p.StartingPosition,
-        bisectOnError: p.BisectBatchOnFunctionError === true,
-        reportsItemFailures: (p.FunctionResponseTypes ?? []).includes('ReportBatchItemFailures'),
-        maxRetries: Number(p.MaximumRetryAttempts ?? -1),
-        maxRecordAgeSeconds: Number(p.MaximumRecordAgeInSeconds ?? -1),
-        onFailure: p.DestinationConfig?.OnFailure?.Destination,
-      };
-    }),
+    mappings: ofType('AWS::Lambda::EventSourceMapping').map(({ properties }) =>
+      mappingOf(resolved(properties)),
+    ),
     schedules: ofType('AWS::Events::Rule').flatMap(({ logicalId, properties }) => {
       const p = resolved(properties);
       if (p.State === 'DISABLED' || p.ScheduleExpression === undefined) return [];
@@ -319,6 +306,31 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
       attributes: properties.AttributeDefinitions as TableResource['attributes'],
     })),
     buckets: ofType('AWS::S3::Bucket').map(({ logicalId }) => ({ logicalId })),
+  };
+}
+
+/** Returns the name in a function's name, partial ARN or full ARN. */
+export function nameOfArn(arn: unknown): string {
+  return String(arn).split(':').at(-1)!;
+}
+
+/**
+ * Reads the properties of an event source mapping, which have the same names in CloudFormation as in Lambda's API.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own schema types it
+export function mappingOf(properties: Record<string, any>): MappingResource {
+  const p = properties;
+  return {
+    functionName: nameOfArn(p.FunctionName),
+    streamArn: String(p.EventSourceArn),
+    batchSize: Number(p.BatchSize ?? 100),
+    batchWindowMs: Number(p.MaximumBatchingWindowInSeconds ?? 0) * 1000,
+    startingPosition: p.StartingPosition,
+    bisectOnError: p.BisectBatchOnFunctionError === true,
+    reportsItemFailures: (p.FunctionResponseTypes ?? []).includes('ReportBatchItemFailures'),
+    maxRetries: Number(p.MaximumRetryAttempts ?? -1),
+    maxRecordAgeSeconds: Number(p.MaximumRecordAgeInSeconds ?? -1),
+    onFailure: p.DestinationConfig?.OnFailure?.Destination,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { MappingResource } from '../local/template';
+import { type MappingResource, mappingOf, nameOfArn } from '../local/template';
 import { AwsError } from './aws-error';
 import type { Functions, Mapping } from './functions';
 import { type Call, json, type SdkResponse } from './http';
@@ -21,7 +21,7 @@ export async function callLambda(
     .replace(/\/$/, '');
   const invoked = /^functions\/([^/]+)\/invocations$/.exec(path)?.[1];
   if (invoked !== undefined) {
-    const result = await functions.invoke(nameOf(invoked), input);
+    const result = await functions.invoke(nameOfArn(invoked), input);
     if (result.ok) return json(200, result.payload);
     const { errorType, errorMessage } = result;
     return json(200, { errorType, errorMessage }, { 'x-amz-function-error': 'Unhandled' });
@@ -29,7 +29,7 @@ export async function callLambda(
   const [collection, id] = path.split('/');
   if (collection !== 'event-source-mappings') throw new AwsError(404, 'ResourceNotFoundException', path);
   if (operation === 'GET') {
-    const name = nameOf(request.query?.FunctionName ?? '');
+    const name = nameOfArn(request.query?.FunctionName ?? '');
     const found = [...mappings.all].filter(([, { resource }]) => resource.functionName === name);
     return json(200, { EventSourceMappings: found.map(([UUID]) => ({ UUID })) });
   }
@@ -38,27 +38,9 @@ export async function callLambda(
     mappings.delete(id!);
     return json(202, { UUID: id });
   }
-  const functionName = nameOf(String(input.FunctionName));
-  if ([...mappings.all.values()].some(({ resource }) => resource.functionName === functionName))
+  const mapping = mappingOf(input);
+  if ([...mappings.all.values()].some(({ resource }) => resource.functionName === mapping.functionName))
     throw new AwsError(409, 'ResourceConflictException', 'the mapping exists');
-  const UUID = mappings.create(
-    {
-      functionName,
-      streamArn: String(input.EventSourceArn),
-      batchSize: Number(input.BatchSize),
-      batchWindowMs: Number(input.MaximumBatchingWindowInSeconds ?? 0) * 1000,
-      startingPosition: 'AT_TIMESTAMP',
-      bisectOnError: false,
-      reportsItemFailures: true,
-      maxRetries: -1,
-      maxRecordAgeSeconds: -1,
-      onFailure: undefined,
-    },
-    Number(input.StartingPositionTimestamp ?? 0) * 1000,
-  );
+  const UUID = mappings.create(mapping, Number(input.StartingPositionTimestamp ?? 0) * 1000);
   return json(202, { UUID });
-}
-
-function nameOf(nameOrArn: string): string {
-  return nameOrArn.split(':').at(-1)!;
 }
