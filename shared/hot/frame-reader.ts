@@ -5,13 +5,11 @@ import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import { cachedLayout, openLayout } from '../model/open-layouts';
 import type { GroupId, PartitionRef } from '../model/placement';
-import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
 import { JoinedCalls } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
 import type { Mark } from './partition-marks';
 import {
-  ANY_TIME,
   argumentsOf,
   type ColumnPick,
   type FoundList,
@@ -27,22 +25,13 @@ import { CachedFrames, WindowFrames } from './window-frames';
 /** A reader's request for the windows of a group. */
 export interface GroupQuery {
   readonly group: GroupId;
-  /** Frames with timestamps outside this range are left out of the reply. */
-  readonly range: TimeRange;
   /** Starts of the wanted windows. Windows that do not exist are ignored. */
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
   /** Key under which queries share cached frames. Queries with equal keys have the same picks. */
   readonly picksKey: string;
-  /**
-   * If set, the reader caches the frames with timestamps from this time, in ms, onwards, so that the next read need not
-   * fetch them again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
-   */
-  readonly cachedFromMs: number | undefined;
 }
-
-export const EVERY_FRAME = ANY_TIME.fromMs;
 
 /** A partition, and its mark when the mark was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Mark;
@@ -74,8 +63,6 @@ export interface GroupWindows {
  * windows of an hour each, and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/** Cached frames serve queries that begin at {@link CachedFrames.fromMs}, or less than this many ms later. */
-const LATER_MS = 5 * 60_000;
 /**
  * Estimated size of a cache entry without its frames, in bytes. The cache counts the size of frames twice, since
  * readers also keep them decoded.
@@ -88,14 +75,11 @@ interface RequestedWindow extends RequestedList {
   readonly known: CachedFrames | undefined;
 }
 
-/** A group that a call requests, with the wanted windows. */
-interface RequestedWindows extends RequestedGroup<RequestedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
-
 /**
  * Returns the mark's id to send with a call: the id that the mark had when the first of the cached frames
  * were read; '' if none are cached.
  */
-function markIdOf(requested: readonly RequestedWindows[]): string {
+function markIdOf(requested: readonly RequestedGroup<RequestedWindow>[]): string {
   for (const { lists } of requested)
     for (const { known } of lists) if (known !== undefined) return known.markId;
   return '';
@@ -167,36 +151,24 @@ export class FrameReader {
     return reply.groups.map(({ starts, lists }, i) => ({
       partition,
       starts,
-      frames: lists.map((found, list) =>
-        this.framesOf(requested[i]!, requested[i]!.lists[list]!, found, reply),
-      ),
+      frames: lists.map((found, list) => this.framesOf(requested[i]!.lists[list]!, found, reply)),
     }));
   }
 
-  private requestOf(keys: HotKeys, query: GroupQuery): RequestedWindows {
-    const { group, windows, range, picks, picksKey } = query;
-    let { cachedFromMs } = query;
+  private requestOf(
+    keys: HotKeys,
+    { group, windows, picks, picksKey }: GroupQuery,
+  ): RequestedGroup<RequestedWindow> {
     const lists = windows.map((start) => {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
-      const known =
-        query.cachedFromMs === undefined ? undefined : this.cachedFrom(query.cachedFromMs, cacheKey);
-      if (known !== undefined) cachedFromMs = Math.min(cachedFromMs!, known.fromMs);
-      return { start, name, cacheKey, known };
+      return { start, name, cacheKey, known: this.cache.get(cacheKey) };
     });
-    const since = cachedFromMs === undefined ? range : { ...ANY_TIME, fromMs: cachedFromMs };
-    const wanted = cachedFromMs === EVERY_FRAME ? undefined : since;
-    return { name: keys.windows(group), range: wanted, picks, lists, cachedFromMs };
-  }
-
-  private cachedFrom(fromMs: number, cacheKey: string): CachedFrames | undefined {
-    const known = this.cache.get(cacheKey);
-    return known && known.fromMs <= fromMs && known.fromMs > fromMs - LATER_MS ? known : undefined;
+    return { name: keys.windows(group), picks, lists };
   }
 
   /** Returns the frames of a window: the cached frames, then the frames in the reply. */
   private framesOf(
-    { cachedFromMs }: RequestedWindows,
     { start, name, cacheKey, known }: RequestedWindow,
     { count, leftOut, bytes, picked }: FoundList,
     { markId, left }: ReadReply,
@@ -204,21 +176,13 @@ export class FrameReader {
     if (picked === undefined) return leftOut > 0 ? known : undefined;
     const [allBytes, allPicked] =
       leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
-    const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
-    if (cachedFromMs !== undefined && stays) {
-      const cached = new CachedFrames(
-        name,
-        allBytes,
-        allPicked,
-        markId,
-        count,
-        known?.fromMs ?? cachedFromMs,
-      );
-      this.cache.set(cacheKey, cached);
-      return cached;
+    if (markId === undefined || start < left.beforeMs || left.starts.includes(start)) {
+      this.cache.delete(cacheKey);
+      return new WindowFrames(name, allBytes, allPicked);
     }
-    if (cachedFromMs !== undefined) this.cache.delete(cacheKey);
-    return new WindowFrames(name, allBytes, allPicked);
+    const cached = new CachedFrames(name, allBytes, allPicked, markId, count);
+    this.cache.set(cacheKey, cached);
+    return cached;
   }
 
   /** Reads all frames of a group-window, whole. */

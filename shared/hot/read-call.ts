@@ -1,5 +1,4 @@
 /** Builds the arguments for a call of the read script (read-script.ts), and decodes the script's reply. */
-import type { TimeRange } from '../model/selection';
 import type { Mark } from './partition-marks';
 import type { GroupsReply } from './scripts';
 
@@ -31,7 +30,6 @@ const MAX_CALL_COST = 24_000;
 const MAX_FRAME_COST = 10;
 /** Number of wanted columns that together add 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
-export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
 /** A list of frames that a call requests: the frames of one group-window. */
 export interface RequestedList {
@@ -45,8 +43,6 @@ export interface RequestedList {
 export interface RequestedGroup<List extends RequestedList = RequestedList> {
   /** Key of the set of the group's windows. */
   readonly name: string;
-  /** The wanted timestamps; undefined for all. */
-  readonly range: TimeRange | undefined;
   readonly picks: readonly ColumnPick[];
   readonly lists: readonly List[];
 }
@@ -85,11 +81,9 @@ export function argumentsOf(
   // Make one text argument for each group. The client is slow with many small arguments, and five times slower with
   // buffers.
   const args: (string | number)[] = [MAX_CALL_COST, markId];
-  for (const { name, range, picks, lists } of groups) {
-    const { fromMs, toMs } = range ?? ANY_TIME;
-    const cost = frameCost(picks);
+  for (const { name, picks, lists } of groups) {
     names.push(name);
-    let text = `${fromMs} ${toMs} ${range ? 1 : cost} ${range ? cost - 1 : 0} ${picks.length}`;
+    let text = `${frameCost(picks)} ${picks.length}`;
     for (const { layout, columns } of picks)
       text += ` ${Buffer.from(layout.buffer, layout.byteOffset, layout.length).toString('hex')} ${columns.join()}`;
     text += ` ${lists.length}`;

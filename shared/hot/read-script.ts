@@ -10,8 +10,7 @@ import { HAS_GOOD_MARK } from './mark-script';
  * ARGV     1  room: the maximum cost of all frames of the call together
  *          2  markId under which the reader cached the frames that it knows, or ''
  *          for each group a string with these words, separated by spaces:
- *            first wanted timestamp, ms; the timestamp after the last one, ms
- *            cost of a frame; additional cost of a frame in the wanted range
+ *            cost of a frame
  *            number of its picks
  *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by commas
  *            number of its lists
@@ -33,9 +32,8 @@ import { HAS_GOOD_MARK } from './mark-script';
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
  *     u8 255   u32 length      a whole frame: its layout has no pick, it has a presence map or an unknown version, or it is cut off
  *
- * Frames outside the wanted range are left out. The reply ends before the first group that exceeds the
- * room. If that is the first group of the call, it is answered up to the list that exceeds the room: that
- * list and those after it have false and -1.
+ * The reply ends before the first group that exceeds the room. If that is the first group of the call, its
+ * lists have false and -1 instead of frames.
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'node', 'made')
@@ -113,12 +111,11 @@ local function packed(frame, at, columns, out)
   return at
 end
 
-local unpack = struct.unpack
 local room, key = tonumber(ARGV[1]), 2
 for arg = 3, #ARGV do
   local word = string.gmatch(ARGV[arg], '%S+')
   local function number() return tonumber(word()) end
-  local fromMs, toMs, cost, costInRange = number(), number(), number(), number()
+  local cost = number()
   local numbers, wanted = {}, {}
   for i = 1, number() do
     local layout = word()
@@ -132,8 +129,7 @@ for arg = 3, #ARGV do
     room = room - cost * (totals[i] - known[i])
   end
   if room < 0 and key > 2 then break end
-  local groupAt = #found
-  found[groupAt + 1] = redis.call('SMEMBERS', KEYS[key])
+  found[#found + 1] = redis.call('SMEMBERS', KEYS[key])
   for i = 1, count do
     local bytes, out, frames = 0, {}, {}
     if room >= 0 and totals[i] > known[i] then frames = redis.call('LRANGE', KEYS[key + i], known[i], -1) end
@@ -141,45 +137,35 @@ for arg = 3, #ARGV do
       local frame = frames[f]
       bytes = bytes + #frame
       local kind = byte(frame, 1)
-      -- Kinds of frames: 16 and 17 have values of all series, plain and packed; 18 and 19 have a presence
-      -- map.
-      local isFrame = #frame > 31 and kind >= 16 and kind <= 19
-      local ms = isFrame and unpack('<i8', frame, 18)
-      if not isFrame or (ms >= fromMs and ms < toMs) then
-        room = room - costInRange
-        if room < 0 then break end
-        local layout = isFrame and kind <= 17 and hexOf(sub(frame, 2, 17))
-        local columns = wanted[layout]
-        if columns then
-          local before, versionEnd = #out, 32 + (byte(frame, 32) or 0)
-          out[before + 1] = numbers[layout]
-          out[before + 2] = sub(frame, 18, versionEnd)
-          local isCut
-          if kind == 16 then
-            plain(frame, versionEnd + 1, columns, out)
-            isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
-          else
-            isCut = packed(frame, versionEnd + 1, columns, out) > #frame + 1
-          end
-          if isCut then
-            columns = nil
-            for last = #out, before + 1, -1 do out[last] = nil end
-          end
+      -- Kinds of frames: 16 and 17 have values of all series, plain and packed.
+      local layout = #frame > 31 and (kind == 16 or kind == 17) and hexOf(sub(frame, 2, 17))
+      local columns = wanted[layout]
+      if columns then
+        local before, versionEnd = #out, 32 + (byte(frame, 32) or 0)
+        out[before + 1] = numbers[layout]
+        out[before + 2] = sub(frame, 18, versionEnd)
+        local isCut
+        if kind == 16 then
+          plain(frame, versionEnd + 1, columns, out)
+          isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
+        else
+          isCut = packed(frame, versionEnd + 1, columns, out) > #frame + 1
         end
-        if not columns then
-          out[#out + 1] = '\\255' .. struct.pack('<I4', #frame)
-          out[#out + 1] = frame
+        if isCut then
+          columns = nil
+          for last = #out, before + 1, -1 do out[last] = nil end
         end
       end
+      if not columns then
+        out[#out + 1] = '\\255' .. struct.pack('<I4', #frame)
+        out[#out + 1] = frame
+      end
     end
-    local isRead = #frames > 0 and room >= 0
+    local isRead = #frames > 0
     found[#found + 1] = totals[i]
     found[#found + 1] = known[i]
     found[#found + 1] = isRead and bytes
     found[#found + 1] = isRead and table.concat(out) or (room < 0 and -1)
-  end
-  if room < 0 and key > 2 then
-    for last = #found, groupAt + 1, -1 do found[last] = nil end
   end
   key = key + 1 + count
   if room < 0 then break end

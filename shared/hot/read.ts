@@ -15,7 +15,7 @@ import { pickOf, pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import { EVERY_FRAME, type GroupQuery, type PartitionLeft, type PartitionMark } from './frame-reader';
+import type { PartitionLeft, PartitionMark } from './frame-reader';
 import type { HotTier } from './hot-tier';
 import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
@@ -45,12 +45,6 @@ const PARALLEL = 16;
  * additional window.
  */
 const LIKELY_WINDOWS = 4;
-
-/**
- * A read caches whole frames only if its range ends less than this many ms before now, or before the end of its newest
- * window.
- */
-const EARLY_MS = 5 * 60_000;
 
 /** Maximum number of layouts from which a read picks columns. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
@@ -83,12 +77,10 @@ export async function readHot(
   const { groups, range } = selection;
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const picks = picksOf(selection);
-  const { picksKey, cachedFromMs } = cachingOf(selection, picks, likely, longestWindowMs, nowMs);
+  const picksKey = [selection.wanted.id, ...picks.map(({ id }) => id)].join(' ');
   const requested = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const replies = await Promise.all(
-    requested.map(({ ref, group }) =>
-      hot.reader.windows(ref, { group, range, windows: likely, picks, picksKey, cachedFromMs }),
-    ),
+    requested.map(({ ref, group }) => hot.reader.windows(ref, { group, windows: likely, picks, picksKey })),
   );
   const windows: FoundWindow[] = [];
   replies.forEach(({ starts, frames }, i) => {
@@ -202,30 +194,6 @@ async function pickWanted(
  */
 function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number {
   return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
-}
-
-/**
- * Decides which frames a read caches. It caches every frame from which only some columns were picked. Whole
- * frames are large, so the read caches only those from the start of its range on, and only if the range ends
- * near now or near the end of the newest window. Ranges of different lengths, in steps of {@link EARLY_MS},
- * are cached separately.
- *
- * @param starts the windows of the range, newest first
- */
-function cachingOf(
-  { wanted, range: { fromMs, toMs } }: Selection,
-  picks: readonly WantedColumns[],
-  starts: readonly number[],
-  windowMs: number,
-  nowMs: number,
-): Pick<GroupQuery, 'picksKey' | 'cachedFromMs'> {
-  if (picks.length > 0)
-    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), cachedFromMs: EVERY_FRAME };
-  const endMs = Math.min((starts[0] ?? nowMs) + windowMs, nowMs);
-  return {
-    picksKey: `${wanted.id} ${Math.ceil((toMs - fromMs) / EARLY_MS)}`,
-    cachedFromMs: toMs > endMs - EARLY_MS ? fromMs : undefined,
-  };
 }
 
 /** Returns the starts of the last windows of a range that can have begun by now, newest first. */

@@ -30,12 +30,11 @@ export class WindowFrames {
   }
 }
 
-/** The frames of a group-window with timestamps from `fromMs` on. A reader can cache them. */
+/** The frames of a group-window of which none has left memory. A reader can cache them. */
 export class CachedFrames extends WindowFrames {
   /**
    * @param markId id of the partition's mark when the frames were read, as the read script returns it
-   * @param count number of the window's frames, including those before `fromMs`
-   * @param fromMs frames with timestamps before this time, in ms, are left out
+   * @param count number of the window's frames
    */
   constructor(
     place: string,
@@ -43,7 +42,6 @@ export class CachedFrames extends WindowFrames {
     picked: Buffer,
     readonly markId: string,
     readonly count: number,
-    readonly fromMs: number,
   ) {
     super(place, frameBytes, picked);
   }

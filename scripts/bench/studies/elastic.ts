@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFrame } from '../../../shared/codec';
 import { digestFrames } from '../../../shared/hot/frame-mover';
-import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import { HOUR_MS } from '../../../shared/model/duration';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { tenantIdOf } from '../../../shared/model/placement';
@@ -211,11 +210,9 @@ class Memory {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
     const { partition } = await this.tiers.hot.reader.windows(ref, {
       group: this.place.group,
-      range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
       windows: [this.windowStart],
       picks: [{ layout: this.place.layout.idBytes, columns: new Uint32Array([7]) }],
       picksKey: 'column 7',
-      cachedFromMs: EVERY_FRAME,
     });
     if ((await this.tiers.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
   }

@@ -14,7 +14,6 @@ import {
 } from '../../../shared/codec';
 import type { ArchiveDirectory } from '../../../shared/cold/archive-directory';
 import type { ColdTier } from '../../../shared/cold/cold-tier';
-import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS, MINUTE_MS } from '../../../shared/model/duration';
@@ -137,11 +136,9 @@ function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
       const start = windowOf(minute);
       const { frames } = await hot.reader.windows(host.ref, {
         group: host.group,
-        range: rangeOf(minute),
         windows: [start],
         picks: [{ layout: idBytes, columns }],
         picksKey: host.layout.id,
-        cachedFromMs: EVERY_FRAME,
       });
       const { picked } = frames[0]!;
       const positions = [{ layout: idBytes, positions: columns }];
