@@ -146,8 +146,6 @@ function rangeOf(data: Uint8Array): MissingRange | undefined {
 
 /** Age at which an instance replaces its copy of the gaps with a fresh one, in ms. */
 const MAX_AGE_MS = 10_000;
-/** Maximum age of a copy that reads still use while a fresh one is being read, in ms. */
-const MAX_STALE_MS = 60_000;
 
 /**
  * For each partition ({@link partitionKeyOf}), the ranges in which reads lack samples. Each range comes with the
@@ -155,9 +153,10 @@ const MAX_STALE_MS = 60_000;
  */
 type MissingRanges = ReadonlyMap<string, readonly (TimeRange & Pick<Gap, 'sinceMs'>)[]>;
 
-/** Tells readers about the gaps. Keeps a copy of them in memory, so that a read need not wait for the table. */
+/** Tells readers about the gaps. Keeps a copy of them in memory, so that few reads wait for the table. */
 export class KnownGaps {
-  private copy: { readonly ranges: MissingRanges; readonly readMs: number } | undefined;
+  /** The result of the last attempt to read the table that succeeded. */
+  private copy: MissingRanges | undefined;
   /** The last attempt to read the table, which may not have ended or may have failed. */
   private last: { readonly ranges: Promise<MissingRanges>; readonly readMs: number } | undefined;
 
@@ -186,7 +185,7 @@ export class KnownGaps {
     return since;
   }
 
-  /** Starts to refresh the copy of the gaps if it is old, so that a later read need not wait for them. */
+  /** Starts to replace the copy of the gaps if it is old, so that a later read waits less for them. */
   prepare(): void {
     this.fresh().catch(() => {});
   }
@@ -199,31 +198,18 @@ export class KnownGaps {
    */
   private async fresh(): Promise<MissingRanges> {
     const nowMs = this.now();
-    const isYounger = (than: number, read: { readonly readMs: number } | undefined) =>
-      read !== undefined && Math.abs(nowMs - read.readMs) < than;
     // Do not wait for an attempt that began long ago: Lambda may have frozen this instance since, and the attempt would
     // return gaps as old as itself.
-    if (this.last === undefined || !isYounger(MAX_AGE_MS, this.last)) this.last = this.refresh(nowMs);
-    if (this.copy !== undefined && isYounger(MAX_STALE_MS, this.copy)) return this.copy.ranges;
+    if (this.last === undefined || Math.abs(nowMs - this.last.readMs) >= MAX_AGE_MS)
+      this.last = { ranges: this.table.read().then(rangesOf), readMs: nowMs };
     try {
-      return await this.last.ranges;
+      this.copy = await this.last.ranges;
     } catch (error) {
-      if (this.copy === undefined) throw error;
-      return this.copy.ranges;
+      if (this.copy !== undefined) return this.copy;
+      this.last = undefined;
+      throw error;
     }
-  }
-
-  private refresh(readMs: number): { readonly ranges: Promise<MissingRanges>; readonly readMs: number } {
-    const attempt = { ranges: this.table.read().then(rangesOf), readMs };
-    attempt.ranges.then(
-      (ranges) => {
-        this.copy = { ranges, readMs };
-      },
-      () => {
-        if (this.copy === undefined && this.last === attempt) this.last = undefined;
-      },
-    );
-    return attempt;
+    return this.copy;
   }
 }
 

@@ -164,7 +164,7 @@ test('of many dead letters, each step records those that it has time for; a malf
   expect(gapOf('aws/lambda/x', Buffer.from('malformed'), {})).toEqual({ sinceMs: 0, ranges: [] });
 });
 
-test('readers keep the gaps for ten seconds, wait for new ones after a minute, and go on if the table fails', async () => {
+test('readers keep the gaps for ten seconds, and go on with them if the table fails', async () => {
   let nowMs = 0;
   let reads = 0;
   let isDown = true;
@@ -189,10 +189,8 @@ test('readers keep the gaps for ten seconds, wait for new ones after a minute, a
   stored = new Map([['aws/lambda/1', gap]]);
   nowMs = 9_999;
   expect([await ask(), reads]).toEqual([undefined, 1]);
-  // This read does not wait, but the next one knows.
   nowMs = 10_000;
-  expect([await ask(), reads]).toEqual([undefined, 2]);
-  expect(await ask()).toBe(7);
+  expect([await ask(), reads]).toEqual([7, 2]);
   stored = new Map();
   nowMs = 80_000;
   expect([await ask(), reads]).toEqual([undefined, 3]);
@@ -215,7 +213,7 @@ test('a read does not trust an answer of the table that was under way while its 
   ends[0]!(new Map());
   expect(await first).toBeUndefined();
   nowMs = 10_000;
-  expect(await ask()).toBeUndefined();
+  gaps.prepare();
   nowMs = 300_000;
   const thawed = ask();
   const gap: Gap = { sinceMs: 7, ranges: [['t', 0, 0, 10]] };
