@@ -1,7 +1,7 @@
 import { ROLLUP_OBJECT_BYTES } from '../../shared/archive/rollup';
 import { UPLOAD_PART_BYTES } from '../../shared/cold/object-upload';
 import { type Billed, billedOf } from '../../shared/cost/cost-line';
-import { REPLACED_DAYS } from '../../shared/cost/demand';
+import { REPLACED_DAYS } from '../../shared/cost/rollup-demand';
 import { DAY_MS } from '../../shared/model/duration';
 import { metaKeys } from '../../shared/platform/keys';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';

@@ -2,16 +2,9 @@ import { DAY_MS } from '../model/duration';
 import type { Unit } from '../platform/names';
 import { GB } from '../platform/prices';
 import { big, type CostLine, counted, days, gb, gbSeconds, line, perSample } from './cost-line';
-import {
-  demandOf,
-  type Load,
-  REPLACED_DAYS,
-  type RollupDemand,
-  SECONDS_OF_MONTH,
-  samplesHeld,
-  type Work,
-} from './demand';
+import { demandOf, type Load, SECONDS_OF_MONTH, samplesHeld, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
+import { REPLACED_DAYS, type RollupDemand } from './rollup-demand';
 import {
   ACCESS_LINE_BYTES,
   cacheLine,

@@ -1,5 +1,5 @@
 import { kindOf, Meter } from '../../../scripts/simulate/meter';
-import { REPLACED_DAYS } from '../../../shared/cost/demand';
+import { REPLACED_DAYS } from '../../../shared/cost/rollup-demand';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { FunctionName } from '../../../shared/platform/names';
 
