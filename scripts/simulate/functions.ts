@@ -2,7 +2,7 @@ import type { FunctionName } from '../../shared/platform/names';
 import { batchLength, doneCount, kinesisEvent, type ShardRecord } from '../local/batches';
 import type { FunctionResource, MappingResource, ScheduleResource } from '../local/template';
 import type { Faults, Stall } from './faults';
-import { type Bundle, Instance, type Zstd } from './instance';
+import { type Bundle, Instance } from './instance';
 import type { KinesisModel } from './kinesis';
 import type { Meter } from './meter';
 import type { Scheduler } from './scheduler';
@@ -89,7 +89,6 @@ class Pool {
       clockSkewMs: faults.clockSkewMs(),
       network: (instance) => seam.network(this.name, instance),
       onLog: (line) => this.world.onLog(this.name, line),
-      zstd: this.world.zstd,
     });
   }
 }
@@ -106,8 +105,6 @@ export class Functions {
     readonly onLog: (name: string, line: string) => void,
     /** Called with errors of the simulation itself. */
     readonly fail: (error: unknown) => void,
-    /** Replaces zstd in the functions. */
-    readonly zstd: Zstd,
     private readonly meter?: Meter,
   ) {}
 

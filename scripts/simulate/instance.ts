@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { performance as realPerformance } from 'node:perf_hooks';
 import { compileFunction } from 'node:vm';
-import * as zlib from 'node:zlib';
 import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
 
@@ -28,12 +27,6 @@ const NAMES = [
   'simulated',
 ] as const;
 
-/** The zstd functions of node:zlib, or their replacement (stored-zstd.ts). */
-export interface Zstd {
-  zstdCompressSync(bytes: Uint8Array, options?: zlib.ZstdOptions): Buffer;
-  zstdDecompressSync(frame: Uint8Array, options?: zlib.ZstdOptions): Buffer;
-}
-
 type Handler = (event: unknown, context: object) => Promise<unknown>;
 export type Bundle = (...values: unknown[]) => void;
 
@@ -52,13 +45,12 @@ export interface InstanceOptions {
   /** Replacements of modules that reach the network, by the names in bundles.ts. */
   readonly network: (instance: Instance) => object;
   readonly onLog: (line: string) => void;
-  readonly zstd: Zstd;
 }
 
 const requireReal = createRequire(__filename);
 
 /** Modules of Node that read no clock, draw no random numbers, and reach nothing outside the process. */
-const PURE_MODULES = new Set(['buffer', 'path', 'stream', 'util']);
+const PURE_MODULES = new Set(['buffer', 'path', 'stream', 'util', 'zlib']);
 
 /**
  * Functions of other modules that also read no clock, draw no random numbers, and reach nothing outside the process.
@@ -220,8 +212,6 @@ export class Instance {
         };
       case 'crypto':
         return { ...crypto, ...this.randomness(), webcrypto: globals.crypto };
-      case 'zlib':
-        return { ...zlib, ...this.options.zstd };
       case 'fs/promises':
         // The SDK looks for configuration files. Reading real files would take real time.
         return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };

@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import * as zlib from 'node:zlib';
 import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
@@ -23,7 +22,6 @@ import { PLANTED } from './planted';
 import { S3Model } from './s3';
 import { Scheduler } from './scheduler';
 import { Seam } from './seam';
-import { storedZstd } from './stored-zstd';
 
 const root = join(__dirname, '..', '..');
 /** Maximum time until DynamoDB deletes an expired item, in ms. */
@@ -91,7 +89,7 @@ export interface WorldOptions {
   /** @default {@link SETTINGS} */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * The simulated share of a load whose bill is counted. With it, zstd is real, because the bytes of objects matter.
+   * The simulated share of a load whose bill is counted.
    *
    * @default no bill is counted
    */
@@ -201,7 +199,6 @@ export async function startWorld(
     }),
     onLog,
     fail,
-    meter === undefined ? storedZstd : zlib,
     meter,
   );
   for (const name of present) functions.add(name, resourceOf(name), compileBundle(files.get(name)!));

@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as zlib from 'node:zlib';
 import { Random } from '../../../scripts/faults/random';
 import { compileBundle, Instance } from '../../../scripts/simulate/instance';
 import { Scheduler } from '../../../scripts/simulate/scheduler';
@@ -22,7 +21,6 @@ describe('a simulated instance', () => {
       clockSkewMs: 7,
       network: () => ({}),
       onLog: () => {},
-      zstd: zlib,
     });
     return handler({}, {});
   }
