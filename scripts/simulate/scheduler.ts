@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../faults/random';
 
-/** Number of characters of the trace that are hashed together. */
-const UNHASHED_MOST = 65_536;
-
 /** An action that runs at a virtual time. */
 export interface Task {
   readonly atMs: number;
@@ -22,11 +19,6 @@ export class Scheduler {
   private readonly ties: Random;
   private readonly heap: Task[] = [];
   private readonly hash = createHash('sha256');
-  /**
-   * Lines that have not been hashed yet. They are collected because a few long updates of a hash cost less than many
-   * short ones.
-   */
-  private unhashed = '';
   private current: number;
   private ran = 0;
 
@@ -53,20 +45,13 @@ export class Scheduler {
   /** Adds a line to the trace: the current time, and what happened. */
   trace(what: string): void {
     const line = `${this.current} ${what}\n`;
-    this.unhashed += line;
-    if (this.unhashed.length > UNHASHED_MOST) this.hashLines();
+    this.hash.update(line);
     this.onTrace?.(line);
   }
 
   /** Ends the trace, and returns its digest. Two runs with the same digest did the same things. */
   digest(): string {
-    this.hashLines();
     return this.hash.digest('hex');
-  }
-
-  private hashLines(): void {
-    this.hash.update(this.unhashed);
-    this.unhashed = '';
   }
 
   at(atMs: number, run: () => unknown): Task {
