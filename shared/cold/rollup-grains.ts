@@ -1,5 +1,5 @@
 import type { Block } from '../codec';
-import { grainsIn, type Samples } from '../model/aggregates';
+import { type Aggregate, grainsIn, type Samples } from '../model/aggregates';
 import { concat } from '../model/columns';
 import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
@@ -67,13 +67,8 @@ export interface RolledGroup {
 
 const NONE = new Float64Array(0);
 export const NO_GRAINS: RolledSeries = {
-  starts: NONE,
-  counts: NONE,
-  firsts: NONE,
-  lasts: NONE,
-  restFirsts: NONE,
-  inexact: NONE,
-  values: { sum: NONE, min: NONE, max: NONE, first: NONE, last: NONE },
+  ...eachTime(() => NONE),
+  values: eachValue(() => NONE),
   extras: {},
 };
 
@@ -88,19 +83,13 @@ export function rollUp({ timestamps, columns }: Block, grainMs: number): RolledS
 
 function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): RolledSeries {
   if (samples.timestamps.length === 0) return NO_GRAINS;
-  const sums = grainsIn(samples, grainMs, 'sum', shared);
-  const of = (grains: Samples) => Float64Array.from(grains.values);
-  const values = {
-    sum: of(sums),
-    min: of(grainsIn(samples, grainMs, 'min', shared)),
-    max: of(grainsIn(samples, grainMs, 'max', shared)),
-    first: of(grainsIn(samples, grainMs, 'first', shared)),
-    last: of(grainsIn(samples, grainMs, 'last', shared)),
-  };
+  const grains = (aggregate: Aggregate) => grainsIn(samples, grainMs, aggregate, shared);
+  const values = eachValue((name) => Float64Array.from(grains(name).values));
+  const counts = grains('count');
   const times = timesOf(
     samples.timestamps,
-    Float64Array.from(sums.timestamps),
-    of(grainsIn(samples, grainMs, 'count', shared)),
+    Float64Array.from(counts.timestamps),
+    Float64Array.from(counts.values),
     grainMs,
   );
   return { ...times, values, extras: extrasOf(samples, times, values) };
@@ -211,14 +200,17 @@ function isInexact(sum: number, right: number): boolean {
 
 /** Returns the grains that start in a half-open range. */
 export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number): RolledSeries {
-  const { starts } = rolled;
+  const { starts, values, extras } = rolled;
   let first = 0;
   let end = starts.length;
   while (first < end && starts[first]! < fromMs) first++;
   while (end > first && starts[end - 1]! >= toMs) end--;
-  return first === 0 && end === starts.length
-    ? rolled
-    : mapRolled(rolled, (column) => column.subarray(first, end));
+  if (first === 0 && end === starts.length) return rolled;
+  return {
+    ...eachTime((name) => rolled[name].subarray(first, end)),
+    values: eachValue((name) => values[name].subarray(first, end)),
+    extras: storedExtras((name) => extras[name]?.subarray(first, end)),
+  };
 }
 
 /** Joins parts whose grains are consecutive. */
@@ -226,37 +218,12 @@ export function joinRolled(parts: readonly RolledSeries[]): RolledSeries {
   const full = parts.filter(({ starts }) => starts.length > 0);
   if (full.length <= 1) return full[0] ?? NO_GRAINS;
   const join = (of: (part: RolledSeries) => Float64Array) => concat(full.map(of));
-  const extras: Partial<Record<ExtraValue, Float64Array>> = {};
-  for (const name of EXTRA_VALUES)
-    if (full.some((part) => part.extras[name] !== undefined))
-      extras[name] = join(
-        (part) => part.extras[name] ?? new Float64Array(part.starts.length).fill(UNSTORED[name]),
-      );
   return {
-    starts: join(({ starts }) => starts),
-    counts: join(({ counts }) => counts),
-    firsts: join(({ firsts }) => firsts),
-    lasts: join(({ lasts }) => lasts),
-    restFirsts: join(({ restFirsts }) => restFirsts),
-    inexact: join(({ inexact }) => inexact),
+    ...eachTime((name) => join((part) => part[name])),
     values: eachValue((name) => join(({ values }) => values[name])),
-    extras,
-  };
-}
-
-function mapRolled(
-  { starts, counts, firsts, lasts, restFirsts, inexact, values, extras }: RolledSeries,
-  map: (column: Float64Array) => Float64Array,
-): RolledSeries {
-  return {
-    starts: map(starts),
-    counts: map(counts),
-    firsts: map(firsts),
-    lasts: map(lasts),
-    restFirsts: map(restFirsts),
-    inexact: map(inexact),
-    values: eachValue((name) => map(values[name])),
-    extras: storedExtras((name) => extras[name] && map(extras[name])),
+    extras: storedExtras((name) =>
+      join(({ starts, extras }) => extras[name] ?? new Float64Array(starts.length).fill(UNSTORED[name])),
+    ),
   };
 }
 
@@ -270,6 +237,17 @@ export function storedExtras(
     if (column?.some((value) => !Object.is(value, UNSTORED[name]))) extras[name] = column;
   }
   return extras;
+}
+
+function eachTime<T>(of: (name: keyof GrainTimes) => T): Record<keyof GrainTimes, T> {
+  return {
+    starts: of('starts'),
+    counts: of('counts'),
+    firsts: of('firsts'),
+    lasts: of('lasts'),
+    restFirsts: of('restFirsts'),
+    inexact: of('inexact'),
+  };
 }
 
 export function eachValue<T>(of: (name: RolledValue) => T): Record<RolledValue, T> {
