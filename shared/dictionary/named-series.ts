@@ -134,15 +134,6 @@ export class NamedSeries implements SeriesNamer {
     return this.lastSeries;
   }
 
-  /**
-   * Replaces each name's number with the number of its series, like {@link seriesOf}.
-   *
-   * @param names numbers of names, all for this label set
-   */
-  numberAll(set: LabelSet, names: Int32Array): void {
-    for (let i = 0; i < names.length; i++) names[i] = this.seriesOf(set, names[i]!);
-  }
-
   labelsOf(set: number, name: number): Labels {
     const labels = [...this.labelsOfSet(set)];
     let at = 0;

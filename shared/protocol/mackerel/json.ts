@@ -148,9 +148,8 @@ export function rowsOf(
     for (const name of byName.keys()) {
       const start = end;
       end += name.length;
-      series[i++] = named.nameOf(names, start, end);
+      series[i++] = named.seriesOf(set, named.nameOf(names, start, end));
     }
-    named.numberAll(set, series);
     return { timestamp, series, values: new BigUint64Array(Float64Array.from(byName.values()).buffer) };
   });
   return [set.source, rows];

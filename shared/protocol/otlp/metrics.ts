@@ -40,7 +40,8 @@ export interface MetricTraits {
   readonly temporality: Temporality;
 }
 
-export type MetricKind = 'gauge' | 'sum' | 'histogram' | 'exponentialHistogram' | 'summary';
+export const METRIC_KINDS = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary'] as const;
+export type MetricKind = (typeof METRIC_KINDS)[number];
 
 export interface MetricHeader {
   readonly name: string;

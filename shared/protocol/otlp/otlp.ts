@@ -1,3 +1,4 @@
+import { ByteTable } from '../../dictionary/byte-table';
 import { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
 import type { RowSeries } from '../../dictionary/series-source';
@@ -14,6 +15,8 @@ import {
   type Encoded,
   type HistogramPoint,
   MAX_BUCKETS,
+  METRIC_KINDS,
+  type MetricKind,
   type MetricsSink,
   type MetricTraits,
   type ReadMetrics,
@@ -92,9 +95,8 @@ type Member = 'sum' | 'count' | number;
 
 /** A metric that occurred in an earlier request or point. */
 interface KnownMetric {
-  readonly traits: Pick<MetricTraits, 'kind' | 'isMonotonic'>;
-  /** Bytes of the encoded header, and their decoder. */
-  readonly bytes: Buffer;
+  readonly kind: MetricKind;
+  /** The decoder of the header's encoding. */
   readonly decode: DecodeHeader;
   readonly name: string;
   /** Name in Prometheus; empty when the sender's name has no letter or digit. */
@@ -103,8 +105,6 @@ interface KnownMetric {
   /** The scopes of the additional series of a histogram or summary, by bucket bound or quantile. */
   readonly members: Map<Member, Scope>;
   readonly metadata: OtlpMetadata;
-  /** The metric that followed this one last time. It is tried first for the next metric of a request. */
-  successor: KnownMetric | undefined;
 }
 
 /** A tenant's known series, by resource, metric and the bytes of the point's attributes. */
@@ -113,13 +113,15 @@ class PointSeries {
   private readonly targets = new Map<string, Target>();
   /** Targets; a target's index is its id. */
   private readonly allTargets: Target[] = [];
-  private readonly metrics = new Map<string, KnownMetric>();
+  /** Indexes in {@link metrics}, by the bytes of the encoded header. The scope is the number of the traits. */
+  private readonly metricTable: ByteTable;
+  private readonly metrics: KnownMetric[] = [];
   private readonly scopes = new Map<string, Scope>();
   /** Scopes; a scope's index is its id. */
   private readonly allScopes: Scope[] = [TARGET_INFO];
-  private lastMetric: KnownMetric | undefined;
 
   constructor(private readonly dictionary: SeriesDictionary) {
+    this.metricTable = new ByteTable((bytes) => dictionary.use(bytes));
     this.table = new EncodedSeries(dictionary, (bytes, start, end, target, scope) =>
       labelsOf(this.allTargets[target]!, this.allScopes[scope]!, bytes, start, end),
     );
@@ -140,54 +142,46 @@ class PointSeries {
 
   /** @throws any error of `decode` */
   metricOf(traits: MetricTraits, header: Encoded, decode: DecodeHeader): KnownMetric {
-    const expected = this.lastMetric?.successor;
-    if (expected !== undefined && isDescribedBy(expected, traits, header, decode)) {
-      this.lastMetric = expected;
-      return expected;
-    }
+    const { metricTable, metrics } = this;
     const { bytes, start, end } = header;
     const { kind, isMonotonic } = traits;
-    const key = `${kind} ${isMonotonic} ${bytes.toString('latin1', start, end)}`;
-    let metric = this.metrics.get(key);
-    if (metric?.decode !== decode) {
-      metric = this.makeMetric({ kind, isMonotonic }, header, decode);
-      this.metrics.set(key, metric);
-      this.dictionary.use(600 + 6 * key.length);
-    }
-    if (this.lastMetric !== undefined) this.lastMetric.successor = metric;
-    this.lastMetric = metric;
+    const traitsNumber = 2 * METRIC_KINDS.indexOf(kind) + (isMonotonic ? 1 : 0);
+    const entry = metricTable.find(bytes, start, end, traitsNumber);
+    const known = entry === 0 ? undefined : metrics[metricTable.valueOf(entry)]!;
+    if (known?.decode === decode) return known;
+    const metric = this.makeMetric(traits, header, decode);
+    const index = metrics.push(metric) - 1;
+    if (entry === 0) metricTable.add(bytes, start, end, index, traitsNumber);
+    else metricTable.setValue(entry, index);
+    this.dictionary.use(600 + 6 * (end - start));
     return metric;
   }
 
   private makeMetric(
-    traits: KnownMetric['traits'],
+    { kind, isMonotonic }: MetricTraits,
     { bytes, start, end }: Encoded,
     decode: DecodeHeader,
   ): KnownMetric {
     const { name, description, unit } = decode(bytes, start, end);
-    const { kind, isMonotonic } = traits;
     const family = kind === 'exponentialHistogram' ? '' : metricName({ name, unit, kind, isMonotonic });
     const type =
       kind === 'sum' || kind === 'exponentialHistogram' ? (isMonotonic ? 'counter' : 'gauge') : kind;
     return {
-      traits,
+      kind,
       decode,
       name,
       family,
-      successor: undefined,
-      bytes: Buffer.from(bytes.subarray(start, end)),
       scope: this.scopeOf(family),
       members: new Map(),
       metadata: { family, type, help: description, unit },
     };
   }
 
-  memberOf({ family, traits, members }: KnownMetric, member: Member): Scope {
+  memberOf({ family, kind, members }: KnownMetric, member: Member): Scope {
     let scope = members.get(member);
     if (scope === undefined) {
       if (typeof member === 'string') scope = this.scopeOf(`${family}_${member}`);
-      else if (traits.kind === 'histogram')
-        scope = this.scopeOf(`${family}_bucket`, ['le', boundText(member)]);
+      else if (kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(member)]);
       else scope = this.scopeOf(family, ['quantile', boundText(member)]);
       members.set(member, scope);
       this.dictionary.use(60);
@@ -229,20 +223,6 @@ class PointSeries {
     if (found !== 0) return found;
     return mayAdd ? table.add(bytes, start, end, target.id, scope.id) : undefined;
   }
-}
-
-function isDescribedBy(
-  { traits, decode, bytes }: KnownMetric,
-  { kind, isMonotonic }: MetricTraits,
-  header: Encoded,
-  decodeOfHeader: DecodeHeader,
-): boolean {
-  return (
-    traits.kind === kind &&
-    traits.isMonotonic === isMonotonic &&
-    decode === decodeOfHeader &&
-    bytes.compare(header.bytes, header.start, header.end) === 0
-  );
 }
 
 /**

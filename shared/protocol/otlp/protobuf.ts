@@ -60,16 +60,15 @@ class MetricsReader {
   }
 
   request(): void {
+    this.each(1, () => this.resourceMetrics());
+  }
+
+  /** Reads the messages of a repeated field of the current message, and skips its other fields. */
+  private each(field: number, read: () => void): void {
     const { reader } = this;
-    while (reader.next()) {
-      if (reader.field !== 1) {
-        reader.skip();
-        continue;
-      }
-      const outerEnd = reader.enter();
-      this.resourceMetrics();
-      reader.leave(outerEnd);
-    }
+    while (reader.next())
+      if (reader.field === field) reader.message(read);
+      else reader.skip();
   }
 
   /** Reads the metrics in a second pass, because their resource may follow them in the message. */
@@ -78,41 +77,18 @@ class MetricsReader {
     const { at } = reader;
     this.objects.add();
     attributes.clear();
-    while (reader.next()) {
-      if (reader.field !== 1) {
-        reader.skip();
-        continue;
-      }
-      const outerEnd = reader.enter();
+    this.each(1, () => {
       for (let start = reader.at; reader.next(); start = reader.at)
         if (reader.field === 1) attributes.add(reader, start);
         else reader.skip();
-      reader.leave(outerEnd);
-    }
+    });
     this.sink.resource(attributes.join(), decodeAttributes);
     reader.at = at;
-    while (reader.next()) {
-      if (reader.field !== 2) {
-        reader.skip();
-        continue;
-      }
-      const outerEnd = reader.enter();
-      this.scopeMetrics();
-      reader.leave(outerEnd);
-    }
+    this.each(2, () => this.scopeMetrics());
   }
 
   private scopeMetrics(): void {
-    const { reader } = this;
-    while (reader.next()) {
-      if (reader.field !== 2) {
-        reader.skip();
-        continue;
-      }
-      const outerEnd = reader.enter();
-      this.metric();
-      reader.leave(outerEnd);
-    }
+    this.each(2, () => this.metric());
   }
 
   private metric(): void {
@@ -157,25 +133,17 @@ class MetricsReader {
   }
 
   private points(kind: MetricKind): void {
-    const { reader } = this;
-    while (reader.next()) {
-      if (reader.field !== 1) {
-        reader.skip();
-        continue;
-      }
-      if (kind === 'exponentialHistogram') {
-        reader.skipBytes();
-        this.sink.exponentialPoint();
-        continue;
-      }
+    if (kind === 'exponentialHistogram') {
+      this.each(1, () => this.sink.exponentialPoint());
+      return;
+    }
+    this.each(1, () => {
       this.objects.add();
-      const outerEnd = reader.enter();
       this.attributes.clear();
       if (kind === 'histogram') this.histogramPoint();
       else if (kind === 'summary') this.summaryPoint();
       else this.numberPoint();
-      reader.leave(outerEnd);
-    }
+    });
   }
 
   private numberPoint(): void {
