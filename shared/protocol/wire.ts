@@ -31,30 +31,18 @@ export class WireReader {
   }
 
   /**
-   * Enters the message that is the value of the current field.
-   *
-   * @returns the end of the outer message, for {@link leave}
+   * Reads the message that is the value of the current field. Afterwards the reader is behind this message, even if
+   * `read` has left some of its bytes.
    */
-  enter(): number {
+  message<T>(read: (reader: WireReader) => T): T {
     this.expect(BYTES);
     const length = this.uvarint();
     if (length > this.end - this.at) throw this.malformed(`${length} bytes announced`);
     const outerEnd = this.end;
     this.end = this.at + length;
-    return outerEnd;
-  }
-
-  /** Leaves the message that {@link enter} entered, and returns to the outer message. */
-  leave(outerEnd: number): void {
+    const value = read(this);
     this.at = this.end;
     this.end = outerEnd;
-  }
-
-  /** Reads the message that is the value of the current field. */
-  message<T>(read: (reader: WireReader) => T): T {
-    const outerEnd = this.enter();
-    const value = read(this);
-    this.leave(outerEnd);
     return value;
   }
 
@@ -140,22 +128,6 @@ export class WireReader {
     if (at + 8 > this.end) throw this.malformed('8 bytes announced');
     this.at = at + 8;
     return at;
-  }
-
-  /**
-   * Skips consecutive fields that have this one-byte tag and lengths below 128. The labels of a series are encoded this
-   * way.
-   */
-  skipShort(tag: number): void {
-    const { bytes, end } = this;
-    let at = this.at;
-    // Stop at a length that is missing or takes several bytes: the caller's general path handles such a field.
-    while (at + 1 < end && bytes[at] === tag) {
-      const length = bytes[at + 1]!;
-      if (length > 127 || length > end - at - 2) break;
-      at += 2 + length;
-    }
-    this.at = at;
   }
 
   /**

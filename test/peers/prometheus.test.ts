@@ -92,9 +92,9 @@ async function storedBy(url: string, fromMs: number, toMs: number): Promise<Samp
   const response = Buffer.from(uncompressBlock(new Uint8Array(await answer.arrayBuffer())));
   let at = 1;
   while (response[at]! > 127) at++;
-  const { samples, seriesCount, labels, bytes } = decodeWriteRequest(response.subarray(at + 1), 1);
-  const keys = Array.from({ length: seriesCount }, (_, i) =>
-    labelsKey(labelsOfMessages(bytes, labels[2 * i]!, labels[2 * i + 1]!)),
+  const { samples, labels, bytes } = decodeWriteRequest(response.subarray(at + 1), 1);
+  const keys = labels.map((encoded) =>
+    labelsKey(labelsOfMessages(encoded.bytes, encoded.start, encoded.end)),
   );
   const stored = new Map<string, Map<number, string>>();
   for (let i = 0; i < samples.count; i++) {

@@ -1,9 +1,9 @@
 import { InvalidSeriesError } from '../../dictionary/series-dictionary';
 import { showValue } from '../../model/shown-value';
+import type { Encoded } from '../field-range';
 import {
   type Attribute,
   type AttributeValue,
-  type Encoded,
   type HistogramPoint,
   MAX_ATTRIBUTES,
   MAX_DEPTH,

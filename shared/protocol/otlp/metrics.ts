@@ -1,4 +1,5 @@
 import type { Labels } from '../../model/labels';
+import type { Encoded } from '../field-range';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
@@ -12,8 +13,9 @@ import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 export type ReadMetrics = (sink: MetricsSink) => void;
 
 /**
- * Receives a request's parts in order. Encoded arguments are valid only during the call, because the reader
- * reuses their buffers. Decoders stay valid.
+ * Receives a request's parts in order. Encoded arguments are the bytes of attributes or of a metric's header, which are
+ * decoded only if they are new. They are valid only during the call, because the reader reuses their buffers. Decoders
+ * stay valid.
  */
 export interface MetricsSink {
   /** Starts a resource. Its metrics follow. */
@@ -50,13 +52,6 @@ export interface MetricHeader {
 }
 
 export type DecodeHeader = (bytes: Buffer, start: number, end: number) => MetricHeader;
-
-/** Attributes or a metric's header as encoded by the sender. They are decoded only if their bytes are new. */
-export interface Encoded {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
 
 /** @throws {InvalidSeriesError} when attributes are not valid, too many, or nested too deep */
 export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) => readonly Attribute[];

@@ -4,6 +4,7 @@ import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/seri
 import type { RowSeries } from '../../dictionary/series-source';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
+import type { Encoded } from '../field-range';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
 import { TARGET_INFO_NAME } from './count-points';
@@ -12,7 +13,6 @@ import {
   CUMULATIVE,
   type DecodeAttributes,
   type DecodeHeader,
-  type Encoded,
   type HistogramPoint,
   MAX_BUCKETS,
   METRIC_KINDS,

@@ -1,11 +1,11 @@
 import { InvalidSeriesError } from '../../dictionary/series-dictionary';
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
+import { FieldRange } from '../field-range';
 import { PairCache } from '../pair-cache';
 import { BYTES, VARINT, WireReader } from '../wire';
 import {
   type Attribute,
   type AttributeValue,
-  type Encoded,
   type HistogramPoint,
   MAX_ATTRIBUTES,
   MAX_DEPTH,
@@ -79,7 +79,7 @@ class MetricsReader {
     attributes.clear();
     this.each(1, () => {
       for (let start = reader.at; reader.next(); start = reader.at)
-        if (reader.field === 1) attributes.add(reader, start);
+        if (reader.field === 1) attributes.addBytes(reader, start);
         else reader.skip();
     });
     this.sink.resource(attributes.join(), decodeAttributes);
@@ -99,7 +99,7 @@ class MetricsReader {
     let dataStart = 0;
     let dataEnd = 0;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field <= 3) header.add(reader, start);
+      if (reader.field <= 3) header.addBytes(reader, start);
       else if (KINDS[reader.field] !== undefined) {
         if (kind !== undefined) throw new MalformedBytesError('protobuf: a metric has its data twice');
         kind = KINDS[reader.field];
@@ -154,7 +154,7 @@ class MetricsReader {
     let low = 0;
     let high = 0;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 7) attributes.add(reader, start);
+      if (reader.field === 7) attributes.addBytes(reader, start);
       else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) {
         const at = reader.fixed64At();
@@ -185,7 +185,7 @@ class MetricsReader {
     let count = 0;
     let sumBits: bigint | undefined;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 9) attributes.add(reader, start);
+      if (reader.field === 9) attributes.addBytes(reader, start);
       else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) count = Number(readBits(reader));
       else if (reader.field === 5) sumBits = readBits(reader);
@@ -220,7 +220,7 @@ class MetricsReader {
     let count = 0;
     let sumBits = 0n;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 7) attributes.add(reader, start);
+      if (reader.field === 7) attributes.addBytes(reader, start);
       else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) count = Number(readBits(reader));
       else if (reader.field === 5) sumBits = readBits(reader);
@@ -246,50 +246,6 @@ class MetricsReader {
   private readInt64(): number {
     const at = this.reader.fixed64At();
     return this.view.getInt32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
-  }
-}
-
-/**
- * The bytes of some fields of a message, with their tags. In a body, these fields are normally adjacent. If they are
- * scattered, they are joined by copying.
- */
-class FieldRange implements Encoded {
-  bytes: Buffer;
-  start = 0;
-  end = 0;
-  private readonly parts: Buffer[] = [];
-
-  constructor(private readonly body: Buffer) {
-    this.bytes = body;
-  }
-
-  clear(): void {
-    this.bytes = this.body;
-    this.start = this.end = 0;
-  }
-
-  /**
-   * Adds the reader's current field. `start` is the index of the field's tag, which the reader has just read.
-   */
-  add(reader: WireReader, start: number): void {
-    reader.skipBytes();
-    if (this.end === this.start) this.start = start;
-    else if (this.end !== start) {
-      this.parts.push(this.body.subarray(this.start, this.end));
-      this.start = start;
-    }
-    this.end = reader.at;
-  }
-
-  /** Joins the parts into one range of bytes. The result is valid until `clear`. */
-  join(): Encoded {
-    if (this.parts.length === 0) return this;
-    this.parts.push(this.body.subarray(this.start, this.end));
-    this.bytes = Buffer.concat(this.parts);
-    this.parts.length = 0;
-    this.start = 0;
-    this.end = this.bytes.length;
-    return this;
   }
 }
 

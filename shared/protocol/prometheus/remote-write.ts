@@ -123,7 +123,6 @@ type Recognized = number | 'beyond' | undefined;
 
 /** Finds the series of a request among the tenant's known series, and creates new series. */
 class Recognizer {
-  private readonly buffer: Buffer;
   private readonly messages: MessageSeries;
   private readonly symbols: SymbolSeries;
   private readonly references: References;
@@ -140,37 +139,25 @@ class Recognizer {
     private readonly rows: RequestRows,
     private readonly note: (reason: string) => void,
   ) {
-    const { bytes } = request;
     this.messages = dictionary.tables(MessageSeries);
     this.symbols = dictionary.tables(SymbolSeries);
-    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.references = new References(request, this.symbols);
-    this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);
+    this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length);
   }
 
   /** Finds or creates a series. If the series is invalid, notes the reason. */
   recognize(index: number): Recognized {
-    const { labels, scattered, version } = this.request;
+    const labels = this.request.labels[index]!;
     try {
-      if (version === 2) {
-        const ranges = scattered.get(index) ?? labels.subarray(2 * index, 2 * index + 2);
-        const end = this.references.read(ranges, this.mayAdd);
-        if (end === undefined) return 'beyond';
-        const { ids, bytes } = this.references;
-        const series = this.series(this.symbols, bytes, 0, end);
-        if (this.names.length > 0 && series !== 'beyond')
-          this.names[index] = 1 + this.symbols.nameIn(ids.subarray(0, end / 4));
-        return series;
-      }
-      const ranges = scattered.get(index);
-      if (ranges === undefined) {
-        const start = Math.max(0, labels[2 * index]!);
-        return this.series(this.messages, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
-      }
-      const parts: Buffer[] = [];
-      for (let i = 0; i < ranges.length; i += 2) parts.push(this.buffer.subarray(ranges[i], ranges[i + 1]));
-      const together = Buffer.concat(parts);
-      return this.series(this.messages, together, 0, together.length);
+      if (this.request.version === 1)
+        return this.series(this.messages, labels.bytes, labels.start, labels.end);
+      const end = this.references.read(labels, this.mayAdd);
+      if (end === undefined) return 'beyond';
+      const { ids, bytes } = this.references;
+      const series = this.series(this.symbols, bytes, 0, end);
+      if (this.names.length > 0 && series !== 'beyond')
+        this.names[index] = 1 + this.symbols.nameIn(ids.subarray(0, end / 4));
+      return series;
     } catch (error) {
       if (!(error instanceof InvalidSeriesError)) throw error;
       this.bytesLeft -= INVALID_BYTES;

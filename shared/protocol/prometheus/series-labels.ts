@@ -6,6 +6,7 @@ import {
 } from '../../dictionary/series-dictionary';
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
+import type { Encoded } from '../field-range';
 import { PairCache } from '../pair-cache';
 import { MAX_LABELS } from '../protocol';
 import { BYTES, decodeUtf8, WireReader } from '../wire';
@@ -192,14 +193,16 @@ export class References {
   /**
    * Reads the references of one series.
    *
-   * @param ranges ranges of the request that hold the references, packed or not
+   * @param labels the references, packed or not
    * @param mayAdd whether unknown symbols get an id; once false, it must stay false for this request
    * @returns the number of bytes written to {@link bytes}; undefined when a symbol is unknown and may not be
    *   added
    * @throws {InvalidSeriesError} for a reference out of range, too many references, or an odd number of references
    */
-  read(ranges: ArrayLike<number>, mayAdd: boolean): number | undefined {
-    const reader = new WireReader(this.request.bytes);
+  read({ bytes, start, end }: Encoded, mayAdd: boolean): number | undefined {
+    const reader = new WireReader(bytes);
+    reader.at = start;
+    reader.end = end;
     let count = 0;
     let areKnown = true;
     const take = () => {
@@ -209,20 +212,12 @@ export class References {
       this.ids[count++] = id;
     };
     try {
-      for (let i = 0; i < ranges.length; i += 2) {
-        if (ranges[i] === -1) continue;
-        reader.at = ranges[i]!;
-        reader.end = ranges[i + 1]!;
-        while (reader.next()) {
-          if (reader.type !== BYTES) {
-            take();
-            continue;
-          }
-          const outerEnd = reader.enter();
-          while (reader.at < reader.end) take();
-          reader.leave(outerEnd);
-        }
-      }
+      while (reader.next())
+        if (reader.type !== BYTES) take();
+        else
+          reader.message(() => {
+            while (reader.at < reader.end) take();
+          });
     } catch (error) {
       if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
       throw error;

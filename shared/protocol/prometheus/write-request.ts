@@ -1,6 +1,7 @@
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
+import { type Encoded, FieldRange } from '../field-range';
 import { RequestTooLargeError } from '../protocol';
-import { BYTES, VARINT, WireReader } from '../wire';
+import { VARINT, WireReader } from '../wire';
 import { type TimeSeries, writeSeries } from './time-series';
 
 /**
@@ -16,13 +17,8 @@ export type RemoteWriteVersion = 1 | 2;
 export interface WriteRequest {
   readonly version: RemoteWriteVersion;
   readonly bytes: Uint8Array;
-  readonly seriesCount: number;
-  /**
-   * Start and end in `bytes` of each series' labels: Label messages in version 1, references to symbols in version 2.
-   * If a series' labels are not contiguous, its start is -1, and its ranges are in `scattered`.
-   */
-  readonly labels: Int32Array;
-  readonly scattered: ReadonlyMap<number, readonly number[]>;
+  /** The encoded labels of each series: Label messages in version 1, references to symbols in version 2. */
+  readonly labels: readonly Encoded[];
   readonly samples: RequestSamples;
   /** Start and end in `bytes` of each symbol (version 2). */
   readonly symbols: Int32Array;
@@ -87,9 +83,7 @@ const MAX_METADATA = 20_000;
 
 /** A request's columns while it is decoded. The arrays grow by doubling. */
 class Columns {
-  labels = new Int32Array(4096);
-  seriesCount = 0;
-  readonly scattered = new Map<number, readonly number[]>();
+  readonly labels: Encoded[] = [];
   sampleCount = 0;
   series = new Int32Array(2048);
   timestamps = new Float64Array(2048);
@@ -102,11 +96,10 @@ class Columns {
   histograms = 0;
   exemplars = 0;
 
-  addSeries(): number {
-    const index = this.seriesCount++;
-    if (index >= MAX_WRITE_REQUEST_SERIES) throw tooMany(MAX_WRITE_REQUEST_SERIES, 'series');
-    if (2 * index + 2 > this.labels.length) this.labels = grow(this.labels, Int32Array);
-    return index;
+  /** Adds the labels of a series, after its samples. */
+  addSeries({ bytes, start, end }: Encoded): void {
+    if (this.labels.length >= MAX_WRITE_REQUEST_SERIES) throw tooMany(MAX_WRITE_REQUEST_SERIES, 'series');
+    this.labels.push({ bytes, start, end });
   }
 
   addSample(series: number, timestamp: number, valueAt: number): void {
@@ -158,21 +151,19 @@ function grow<T extends Int32Array | Float64Array>(old: T, type: new (length: nu
 export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersion): WriteRequest {
   const columns = new Columns();
   const reader = new WireReader(bytes);
+  const labels = new FieldRange(reader.buffer);
   const field =
     version === 1 ? { symbols: 0, series: 1, metadata: 3 } : { symbols: 4, series: 5, metadata: 0 };
   let isKnown = bytes.length === 0;
   while (reader.next()) {
     if (reader.field === field.series) {
-      const outerEnd = reader.enter();
-      decodeSeries(reader, version, columns);
-      reader.leave(outerEnd);
+      reader.message(() => decodeSeries(reader, version, labels, columns));
     } else if (reader.field === field.symbols) {
       const start = reader.skipBytes();
       columns.addSymbol(start, reader.at);
     } else if (reader.field === field.metadata) {
-      const outerEnd = reader.enter();
-      if (columns.metadata.length < MAX_METADATA) columns.metadata.push(decodeMetadata(reader));
-      reader.leave(outerEnd);
+      if (columns.metadata.length === MAX_METADATA) reader.skipBytes();
+      else columns.metadata.push(reader.message(decodeMetadata));
     } else {
       reader.skip();
       continue;
@@ -183,13 +174,11 @@ export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersio
     throw new MalformedBytesError(
       `the body has no field of remote write ${version}.0: its Content-Type may name the other version`,
     );
-  const { sampleCount: count, seriesCount } = columns;
+  const { sampleCount: count } = columns;
   return {
     version,
     bytes,
-    seriesCount,
-    labels: columns.labels.subarray(0, 2 * seriesCount),
-    scattered: columns.scattered,
+    labels: columns.labels,
     samples: {
       count,
       series: columns.series.subarray(0, count),
@@ -218,36 +207,24 @@ const SERIES_FIELDS = {
   2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
 } as const;
 
-/** Tag of a Label message (version 1) or of packed references (version 2). */
-const LABELS_TAG = 8 + BYTES;
-
-function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
+function decodeSeries(
+  reader: WireReader,
+  version: RemoteWriteVersion,
+  labels: FieldRange,
+  columns: Columns,
+): void {
   const fields = SERIES_FIELDS[version];
-  const series = columns.addSeries();
+  const series = columns.labels.length;
   const before = columns.sampleCount + columns.histograms;
-  // Range of the label fields, with their tags. The bytes of this range identify a known series.
-  let labelsStart = -1;
-  let labelsEnd = -1;
-  const scattered: number[] = [];
-  const first = reader.at;
-  reader.skipShort(LABELS_TAG);
-  if (reader.at > first) {
-    labelsStart = first;
-    labelsEnd = reader.at;
-  }
+  // The bytes of the label fields, with their tags, identify a known series.
+  labels.clear();
   for (let start = reader.at; reader.next(); start = reader.at) {
     if (reader.field === 1) {
       if (version === 2 && reader.type === VARINT) reader.uvarint();
       else reader.skipBytes();
-      if (labelsEnd !== start) {
-        if (labelsEnd !== -1) scattered.push(labelsStart, labelsEnd);
-        labelsStart = start;
-      }
-      labelsEnd = reader.at;
+      labels.add(start, reader.at);
     } else if (reader.field === fields.samples) {
-      const outerEnd = reader.enter();
-      decodeSample(reader, series, columns);
-      reader.leave(outerEnd);
+      reader.message(() => decodeSample(reader, series, columns));
     } else if (reader.field === fields.exemplars) {
       reader.skipBytes();
       columns.exemplars++;
@@ -255,18 +232,13 @@ function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: 
       reader.skipBytes();
       columns.histograms++;
     } else if (reader.field === fields.metadata) {
-      const outerEnd = reader.enter();
-      const metadata = decodeSeriesMetadata(reader, series);
+      const metadata = reader.message(() => decodeSeriesMetadata(reader, series));
       if (metadata !== undefined && columns.seriesMetadata.length < MAX_METADATA)
         columns.seriesMetadata.push(metadata);
-      reader.leave(outerEnd);
     } else reader.skip();
   }
   if (columns.sampleCount + columns.histograms === before) columns.empty.push(series);
-  const isTogether = scattered.length === 0;
-  columns.labels[2 * series] = isTogether ? labelsStart : -1;
-  columns.labels[2 * series + 1] = isTogether ? labelsEnd : -1;
-  if (!isTogether) columns.scattered.set(series, [...scattered, labelsStart, labelsEnd]);
+  columns.addSeries(labels.join());
 }
 
 function decodeSample(reader: WireReader, series: number, columns: Columns): void {

@@ -24,24 +24,20 @@ const up = (labels: PlainSeries['labels'] = [['__name__', 'up']]): PlainSeries =
 });
 
 function labelsOfSeries(request: WriteRequest, series: number) {
-  const ranges = request.scattered.get(series) ?? request.labels.subarray(2 * series, 2 * series + 2);
+  const labels = request.labels[series]!;
   if (request.version === 2) {
     const dictionary = new SeriesDictionary('t');
     const symbols = dictionary.tables(SymbolSeries);
     const references = new References(request, symbols);
-    return dictionary.labelsOf(symbols.add(references.bytes, 0, references.read(ranges, true)!));
+    return dictionary.labelsOf(symbols.add(references.bytes, 0, references.read(labels, true)!));
   }
-  const pairs = Array.from({ length: ranges.length / 2 }, (_, i) =>
-    request.bytes.subarray(Math.max(0, ranges[2 * i]!), Math.max(0, ranges[2 * i + 1]!)),
-  );
-  const bytes = Buffer.concat(pairs);
-  return labelsOfMessages(bytes, 0, bytes.length);
+  return labelsOfMessages(labels.bytes, labels.start, labels.end);
 }
 
 /** A request as plain objects, with each value's bits as hex. */
 function plain(request: WriteRequest) {
   const { samples, bytes } = request;
-  return Array.from({ length: request.seriesCount }, (_, series) => ({
+  return request.labels.map((_, series) => ({
     labels: labelsOfSeries(request, series),
     samples: Array.from({ length: samples.count }, (_, i) => i)
       .filter((i) => samples.series[i] === series)
@@ -117,7 +113,7 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
   });
 
   test('is empty when its body is', () => {
-    expect(decode(new Uint8Array(0))).toMatchObject({ seriesCount: 0, samples: { count: 0 } });
+    expect(decode(new Uint8Array(0))).toMatchObject({ labels: [], samples: { count: 0 } });
   });
 
   test('of the other version is refused, because it would look empty', () => {
@@ -147,7 +143,7 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
         // The library also decodes labels, which our decoder does only on request, and fields that ours only
         // counts.
         if (ours instanceof Error || theirs instanceof Error) return;
-        expect(ours.seriesCount).toBe(theirs.timeseries.length);
+        expect(ours.labels.length).toBe(theirs.timeseries.length);
         expect(ours.samples.count).toBe(
           theirs.timeseries.reduce((sum, { samples }) => sum + samples.length, 0),
         );
@@ -296,7 +292,7 @@ describe('the symbols of version 2', () => {
     const symbols = dictionary.tables(SymbolSeries);
     const references = new References(request, symbols);
     return jobs.map((_, i) => {
-      const end = references.read(request.labels.subarray(2 * i, 2 * i + 2), mayAdd);
+      const end = references.read(request.labels[i]!, mayAdd);
       if (end === undefined) return undefined;
       return symbols.find(references.bytes, 0, end) || symbols.add(references.bytes, 0, end);
     });
