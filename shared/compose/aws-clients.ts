@@ -20,19 +20,14 @@ import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
 import { countStreamUnits, countTableUnits, meterObjects, meterStream, meterTables } from '../platform/units';
 
-interface TableClient {
-  readonly times: CallTimes;
-  readonly client: DynamoDBClient;
-}
-
 /**
  * DynamoDB clients of this instance, one for each set of time limits. Both tables share a client and its connections.
  */
-const clients: TableClient[] = [];
+const clients = new Map<CallTimes, DynamoDBClient>();
 
 function tableClient(times: CallTimes): DynamoDBClient {
-  const known = clients.find((each) => each.times === times);
-  if (known !== undefined) return known.client;
+  const known = clients.get(times);
+  if (known !== undefined) return known;
   const options = { maxAttempts: 5, cacheMiddleware: true, requestHandler: requestHandler(times) };
   const client = callDirectly(
     boundCalls(meterTables(new DynamoDBClient(options)), times),
@@ -48,7 +43,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
     },
     countTableUnits,
   );
-  clients.push({ times, client });
+  clients.set(times, client);
   return client;
 }
 

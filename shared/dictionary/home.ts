@@ -194,8 +194,7 @@ export class Home {
    */
   private learn(series: Int32Array, allowance: Allowance): boolean {
     const { positions } = this.dictionary;
-    if (addedScratch.length < series.length) addedScratch = new Int32Array(2 * series.length);
-    let count = 0;
+    const added: number[] = [];
     const together = new Set<Union>();
     let last: Union | undefined;
     for (let i = 0; i < series.length; i++) {
@@ -204,15 +203,14 @@ export class Home {
       if (position === NOWHERE) {
         // Mark the series, because the row may contain it twice.
         positions[each] = ADDED;
-        addedScratch[count++] = each;
+        added.push(each);
       } else if (position !== ADDED) {
         const { union } = this.groups[groupAt(position)]!;
         if (union !== last) together.add(union);
         last = union;
       }
     }
-    if (count === 0 && together.size === 1) return true;
-    const added = addedScratch.subarray(0, count);
+    if (added.length === 0 && together.size === 1) return true;
     if (this.unite(together, added, allowance)) return true;
     for (const each of added) positions[each] = NOWHERE;
     return false;
@@ -223,7 +221,7 @@ export class Home {
    *
    * @returns false if the allowance is used up
    */
-  private unite(together: ReadonlySet<Union>, added: Int32Array, allowance: Allowance): boolean {
+  private unite(together: ReadonlySet<Union>, added: readonly number[], allowance: Allowance): boolean {
     let growing = [...together].filter(({ growths }) => growths < MAX_GROWTHS);
     const grown = added.length + sumOf(growing, ({ seriesCount }) => seriesCount);
     if (grown > MAX_UNION_SERIES) growing = [];
@@ -336,6 +334,3 @@ function sumOf<T>(all: Iterable<T>, of: (each: T) => number): number {
   for (const each of all) sum += of(each);
   return sum;
 }
-
-/** Reused buffer for a row's new series. New arrays would cause as much garbage as the rows' values. */
-let addedScratch = new Int32Array(1024);

@@ -29,19 +29,6 @@ export const MS_OF_PRECISION: Readonly<Record<Precision, number>> = {
   h: 3_600_000,
 };
 
-/** To convert a timestamp to ms, drop the last `cut` digits, then multiply by `factor`. */
-const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
-  ns: { cut: 6, factor: 1 },
-  n: { cut: 6, factor: 1 },
-  us: { cut: 3, factor: 1 },
-  u: { cut: 3, factor: 1 },
-  µ: { cut: 3, factor: 1 },
-  ms: { cut: 0, factor: 1 },
-  s: { cut: 0, factor: 1_000 },
-  m: { cut: 0, factor: 60_000 },
-  h: { cut: 0, factor: 3_600_000 },
-};
-
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 export const SPACE = 0x20;
@@ -124,11 +111,11 @@ export class LineReader<Head extends { readonly length: number }> {
 
   private readonly buffer: Buffer;
   private at = 0;
-  private lineAt = 0;
-  private readonly unit: (typeof UNITS)[Precision];
-
-  /** Whether the reader has passed exactly one line end since {@link next} was called. */
-  private isOneLine = false;
+  /** Number of line ends since the start of the current line; 1 before the first line. */
+  private lineEnds = 1;
+  /** To convert a timestamp to ms, the reader drops its last digits, then multiplies it. */
+  private readonly droppedDigits: number;
+  private readonly msFactor: number;
 
   constructor(
     bytes: Uint8Array,
@@ -136,7 +123,9 @@ export class LineReader<Head extends { readonly length: number }> {
     private readonly known: KnownNames<Head>,
   ) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.unit = UNITS[precision];
+    const unitMs = MS_OF_PRECISION[precision];
+    this.droppedDigits = unitMs < 1 ? Math.round(-Math.log10(unitMs)) : 0;
+    this.msFactor = Math.max(1, unitMs);
   }
 
   /**
@@ -147,17 +136,16 @@ export class LineReader<Head extends { readonly length: number }> {
   next(): boolean {
     const { buffer } = this;
     while (this.at < buffer.length) {
-      this.line += this.newlinesSince();
+      this.line += this.lineEnds;
+      this.lineEnds = 0;
       this.skipSpaces();
       const first = buffer[this.at];
       if (first === undefined) return false;
       if (first !== NEWLINE && first !== HASH) {
         this.readLine();
-        this.isOneLine = this.strings === 0 && this.problem === undefined;
         return true;
       }
       this.skipLine();
-      this.isOneLine = true;
     }
     return false;
   }
@@ -178,37 +166,23 @@ export class LineReader<Head extends { readonly length: number }> {
       this.problem = error.message;
       // After an unterminated string, continue with the next line, or the string would swallow all lines
       // after it.
-      if (error.message === UNBALANCED) this.at = start;
+      if (error.message === UNBALANCED) {
+        this.at = start;
+        this.lineEnds = 0;
+      }
     }
     this.skipLine();
   }
 
   /** Moves just past the end of the line. */
   private skipLine(): void {
+    this.lineEnds++;
     if (this.buffer[this.at] === NEWLINE) {
       this.at++;
       return;
     }
     const end = this.buffer.indexOf(NEWLINE, this.at);
     this.at = end === -1 ? this.buffer.length : end + 1;
-  }
-
-  /** Returns the number of line ends that the reader has passed since the last call; 1 on the first call. */
-  private newlinesSince(): number {
-    if (this.at === 0) return 1;
-    if (this.isOneLine) {
-      this.lineAt = this.at;
-      return 1;
-    }
-    let count = 0;
-    for (
-      let at = this.buffer.indexOf(NEWLINE, this.lineAt);
-      at !== -1 && at < this.at;
-      at = this.buffer.indexOf(NEWLINE, at + 1)
-    )
-      count++;
-    this.lineAt = this.at;
-    return count;
   }
 
   private skipSpaces(): void {
@@ -298,7 +272,8 @@ export class LineReader<Head extends { readonly length: number }> {
       const byte = buffer[at]!;
       if (byte === BACKSLASH) {
         if (buffer[at + 1] === QUOTE || buffer[at + 1] === BACKSLASH) at++;
-      } else if (byte === QUOTE) {
+      } else if (byte === NEWLINE) this.lineEnds++;
+      else if (byte === QUOTE) {
         this.at = at + 1;
         this.strings++;
         if (!isValueEnd(buffer[this.at])) throw new BadLine('text after the end of a string');
@@ -354,8 +329,8 @@ export class LineReader<Head extends { readonly length: number }> {
     if (isEnd && start === end && !isNegative) return undefined;
     if (!isEnd || start === end || end - start > MAX_TIMESTAMP_DIGITS) throw new BadLine('bad timestamp');
     let ms = 0;
-    for (let at = start; at < end - this.unit.cut; at++) ms = ms * 10 + buffer[at]! - ZERO;
-    ms *= this.unit.factor;
+    for (let at = start; at < end - this.droppedDigits; at++) ms = ms * 10 + buffer[at]! - ZERO;
+    ms *= this.msFactor;
     return isNegative ? -ms : ms;
   }
 }

@@ -153,6 +153,15 @@ describe('a bad line is reported with its number, and the lines around it are re
     ]);
   });
 
+  test('the line ends within strings count', () => {
+    expect(read('m a="1\n2\n3",b=1\nm f\nm a="4\n5')).toMatchObject([
+      { fields: [['b', 1]] },
+      { line: 4, problem: 'missing field value' },
+      { line: 5, problem: 'unbalanced quotes' },
+      { line: 6, problem: 'missing fields' },
+    ]);
+  });
+
   test.each([
     { head: 'm,a', problem: 'missing tag value' },
     { head: 'm,a=', problem: 'missing tag value' },
