@@ -235,46 +235,25 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
   if (scope.label !== undefined) labels.push(scope.label);
   if (scope === TARGET_INFO) labels.push(...target.info!);
   for (const { label } of attributes) if (label !== undefined) labels.push(label);
-  const ordered = inOrderBefore(labels);
-  if (ordered !== undefined) return ordered;
-  const given = [...labels];
-  labels.sort(byName);
-  if (labels.every(([name], i) => i === 0 || name !== labels[i - 1]![0])) {
-    orderBefore = labels.map((label) => given.indexOf(label));
-    return labels;
-  }
+  sortByName(labels);
+  if (labels.every(([name], i) => i === 0 || name !== labels[i - 1]![0])) return labels;
   const pairs = new Map([...(scope === TARGET_INFO ? target.info! : attributeLabels(attributes))]);
   for (const [label, value] of target.labels) pairs.set(label, value);
   if (scope.label !== undefined) pairs.set(...scope.label);
   pairs.set(...scope.nameLabel);
-  return [...pairs].sort(byName);
+  const distinct = [...pairs];
+  sortByName(distinct);
+  return distinct;
 }
 
-/**
- * Sort order of the previous series' labels. The next series usually has labels with the same names, so the order often
- * fits it too.
- */
-let orderBefore: readonly number[] = [];
-
-/**
- * Sorts labels by the order of the previous series.
- *
- * @returns undefined if this order does not sort them, or if two names are equal
- */
-function inOrderBefore(labels: Labels): Labels | undefined {
-  const { length } = labels;
-  if (length !== orderBefore.length) return undefined;
-  const ordered: Labels[number][] = new Array(length);
-  for (let i = 0; i < length; i++) {
-    const label = labels[orderBefore[i]!]!;
-    if (i > 0 && ordered[i - 1]![0] >= label[0]) return undefined;
-    ordered[i] = label;
+/** Sorts labels in place. An insertion sort is the fastest, because there are few labels, and most are in order. */
+function sortByName(labels: Labels[number][]): void {
+  for (let i = 1; i < labels.length; i++) {
+    const label = labels[i]!;
+    let at = i;
+    for (; at > 0 && labels[at - 1]![0] > label[0]; at--) labels[at] = labels[at - 1]!;
+    labels[at] = label;
   }
-  return ordered;
-}
-
-function byName([a]: Labels[number], [b]: Labels[number]): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
