@@ -1,26 +1,16 @@
 import { DAY_MS } from '../../shared/model/duration';
+import { type Attempt as AnyAttempt, allowedValues, type Outcome, type Request } from '../soak/ledger';
 
 /**
  * Records every operation that was sent, and derives every response that the pipeline may give. Operations are ordered
  * as clients see them: if one ended before another began, it came first.
  */
 
-/** One request. All its samples share this object. */
-export interface Request {
-  readonly sent: number;
-  /** Position of the request's response; Infinity while the request may still arrive. */
-  ended: number;
-  outcome: 'acknowledged' | 'refused' | 'unknown';
-}
-
 /**
  * The effect of one request on one sample. A deletion has no value. Most samples are posted only once, with their usual
  * value; all such samples of a request share one list with a single attempt (see {@link SeriesDay.states}).
  */
-interface Attempt {
-  readonly value: number | 'usual' | undefined;
-  readonly request: Request;
-}
+type Attempt = AnyAttempt<number | 'usual' | undefined>;
 
 /** One UTC day of a series, minute by minute. */
 interface SeriesDay {
@@ -105,12 +95,12 @@ export class Model {
   }
 
   /** Records a request that posts samples. @returns a function to call with its outcome */
-  sending(samples: readonly Sample[]): (outcome: Request['outcome']) => void {
+  sending(samples: readonly Sample[]): (outcome: Outcome) => void {
     return this.note(samples);
   }
 
   /** Records a request that deletes the samples of series in a range of times in seconds, both ends inclusive. */
-  deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
+  deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Outcome) => void {
     const changes: Change[] = [];
     for (const series of all)
       for (const day of series.days.keys())
@@ -129,7 +119,7 @@ export class Model {
     return day !== undefined && (day.states[minute] !== NOTHING || day.attempts.has(minute));
   }
 
-  private note(changes: readonly Change[], counted = changes.length): (outcome: Request['outcome']) => void {
+  private note(changes: readonly Change[], counted = changes.length): (outcome: Outcome) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
     const number = this.requestsMade++ % MOST_REQUESTS;
     this.requests[number] = [{ value: 'usual', request }];
@@ -218,9 +208,10 @@ export class Model {
       const usual = usualValue(series, time);
       const { values, mayBeMissing } = outcomes(attempts, usual, moment);
       if (value === undefined ? mayBeMissing : values.has(value)) continue;
-      const history = attempts.map(
-        (a) => `${valueIn(a, usual) ?? 'deleted'} ${a.request.outcome} ${a.request.sent}-${a.request.ended}`,
-      );
+      const history = attempts.map(({ value: given, request: { outcome, sent, ended } }) => {
+        const text = given === 'usual' ? usual : (given ?? 'deleted');
+        return `${text} ${outcome} ${sent}-${ended}`;
+      });
       flaw(time, `${value ?? 'nothing'} after ${history.join(', ')}, at ${moment}`);
     }
     return flaws;
@@ -242,30 +233,11 @@ const LONG_AGO: readonly Attempt[] = [
   { value: 'usual', request: { sent: -1, ended: -1, outcome: 'acknowledged' } },
 ];
 
-function valueIn({ value }: Attempt, usual: number): number | undefined {
-  return value === 'usual' ? usual : value;
-}
-
-/**
- * Returns the values that a sample may have. Overlapping requests may have arrived in any order. A request that was
- * acknowledged before another was sent cannot win once the later one has also been acknowledged.
- */
-function outcomes(
-  attempts: readonly Attempt[],
-  usual: number,
-  moment: number,
-): { readonly values: ReadonlySet<number | undefined>; readonly mayBeMissing: boolean } {
-  let lastSent = -Infinity;
-  for (const { request } of attempts)
-    if (request.outcome === 'acknowledged' && request.ended <= moment)
-      lastSent = Math.max(lastSent, request.sent);
-  const values = new Set<number | undefined>();
-  for (const attempt of attempts) {
-    const { ended, outcome } = attempt.request;
-    if (outcome !== 'refused' && (ended <= moment ? ended : Infinity) >= lastSent)
-      values.add(valueIn(attempt, usual));
-  }
-  return { values, mayBeMissing: lastSent === -Infinity || values.has(undefined) };
+/** Returns the values that a sample may have. */
+function outcomes(attempts: readonly Attempt[], usual: number, moment: number) {
+  const allowed = allowedValues(attempts, moment);
+  const values = new Set([...allowed.values].map((value) => (value === 'usual' ? usual : value)));
+  return { values, mayBeMissing: allowed.mayBeMissing || values.has(undefined) };
 }
 
 /**

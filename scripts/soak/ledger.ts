@@ -15,14 +15,20 @@ export interface Sample {
 export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
 /**
- * One request that contained a sample. `sent` and `ended` are positions in the sequence of events that the client sees.
+ * A request. All of its samples share this object. `sent` and `ended` are positions in the sequence of events that the
+ * client sees.
  */
-export interface Attempt {
-  readonly value: number;
+export interface Request {
   readonly sent: number;
   /** Position of the response; Infinity if there was none, since the request may still take effect. */
-  readonly ended: number;
-  readonly outcome: Outcome;
+  ended: number;
+  outcome: Outcome;
+}
+
+/** What a request does to one sample. */
+export interface Attempt<V> {
+  readonly value: V;
+  readonly request: Request;
 }
 
 /**
@@ -31,18 +37,22 @@ export interface Attempt {
  * Requests that overlapped may have arrived in any order. If a request was acknowledged before another was sent, it
  * arrived first, so it cannot win once the later one has also been acknowledged. A request without a response may
  * arrive at any time.
+ *
+ * @param moment responses after this position do not count. @default all count
  */
-export function allowedValues(attempts: readonly Attempt[]): {
-  readonly values: ReadonlySet<number>;
-  readonly mayBeMissing: boolean;
-} {
-  const possible = attempts.filter(({ outcome }) => outcome !== 'refused');
-  const acknowledged = possible.filter(({ outcome }) => outcome === 'acknowledged');
-  const lastSent = Math.max(-Infinity, ...acknowledged.map(({ sent }) => sent));
-  return {
-    values: new Set(possible.filter(({ ended }) => ended >= lastSent).map(({ value }) => value)),
-    mayBeMissing: acknowledged.length === 0,
-  };
+export function allowedValues<V>(
+  attempts: readonly Attempt<V>[],
+  moment = Infinity,
+): { readonly values: ReadonlySet<V>; readonly mayBeMissing: boolean } {
+  let lastSent = -Infinity;
+  for (const { request } of attempts)
+    if (request.outcome === 'acknowledged' && request.ended <= moment)
+      lastSent = Math.max(lastSent, request.sent);
+  const possible = attempts.filter(
+    ({ request: { ended, outcome } }) =>
+      outcome !== 'refused' && (ended <= moment ? ended : Infinity) >= lastSent,
+  );
+  return { values: new Set(possible.map(({ value }) => value)), mayBeMissing: lastSent === -Infinity };
 }
 
 /** Reads one series. `from` and `to` are in seconds, both inclusive. Keeps duplicates in the response. */
@@ -63,18 +73,6 @@ export interface Flaws {
   readonly examples: readonly string[];
 }
 
-/** A request. All of its samples share this object. */
-interface Request {
-  readonly sent: number;
-  ended: number;
-  outcome: Outcome;
-}
-
-interface Entry {
-  readonly value: number;
-  readonly request: Request;
-}
-
 /** Maximum span for which the API returns samples as stored, in s. */
 const MAX_SPAN_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
@@ -83,7 +81,7 @@ const PARALLEL = 4;
 /** Records every sample sent and the outcome of its request, and checks them by reading all samples back. */
 export class Ledger {
   /** Requests by series ({@link labelsKey}) and time. */
-  private readonly series = new Map<string, Map<number, Entry[]>>();
+  private readonly series = new Map<string, Map<number, Attempt<number>[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
 
@@ -100,7 +98,7 @@ export class Ledger {
   sending(samples: readonly Sample[]): (outcome: Outcome) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
     for (const { labels, time, value } of samples) {
-      const times = entryOf(this.series, labelsKey(labels), () => new Map<number, Entry[]>());
+      const times = entryOf(this.series, labelsKey(labels), () => new Map<number, Attempt<number>[]>());
       entryOf(times, time, () => []).push({ value, request });
     }
     return (outcome) => {
@@ -152,17 +150,18 @@ export class Ledger {
         wrong++;
         flaw(time, `${value} was never sent`);
       }
-      for (const [time, entries] of sent) {
+      for (const [time, attempts] of sent) {
         if (time < from || time > to) continue;
-        const attempts = entries.map(({ value, request }): Attempt => ({ value, ...request }));
         const { values, mayBeMissing } = allowedValues(attempts);
         const value = found.get(time);
         if (value === undefined && mayBeMissing) continue;
         if (value !== undefined && values.has(value)) continue;
         if (value === undefined) lost++;
         else wrong++;
-        const history = attempts.map((a) => `${a.value} ${a.outcome} ${a.sent}-${a.ended}`).join(', ');
-        flaw(time, `${value ?? 'nothing'} after ${history}`);
+        const history = attempts.map(
+          ({ value, request: { outcome, sent, ended } }) => `${value} ${outcome} ${sent}-${ended}`,
+        );
+        flaw(time, `${value ?? 'nothing'} after ${history.join(', ')}`);
       }
     }
     return { lost, doubled, wrong, examples };

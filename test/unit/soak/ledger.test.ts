@@ -8,9 +8,7 @@ const never = async () => false;
 describe('the values that a sample may have, after requests', () => {
   const attempt = (value: number, sent: number, ended: number, outcome: Outcome = 'acknowledged') => ({
     value,
-    sent,
-    ended,
-    outcome,
+    request: { sent, ended, outcome },
   });
   test.each([
     {
