@@ -22,6 +22,8 @@ const LOOK_MS = 20;
 export interface ClusterNode {
   readonly id: string;
   readonly port: number;
+  readonly busPort: number;
+  readonly child: ChildProcess;
   readonly redis: Redis;
   readonly pid: number;
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
@@ -29,34 +31,6 @@ export interface ClusterNode {
 
 /** Slots from `first` to `last`, both inclusive, as in the cluster's commands. */
 export type SlotRange = readonly [first: number, last: number];
-
-export interface LocalCluster {
-  /** Address in the form that functions expect. */
-  readonly url: string;
-  /** The initial primaries, then their replicas in the same order, then nodes that joined. */
-  readonly nodes: readonly ClusterNode[];
-  /** Returns the node that owns a slot, as reported by the first node that answers. */
-  ownerOf(slot: number): Promise<ClusterNode>;
-  /** Returns the primaries that answer, in the order of {@link nodes}. */
-  primaries(): Promise<ClusterNode[]>;
-  /** Returns the slots that a node serves, as reported by itself. */
-  slotsOf(node: ClusterNode): Promise<SlotRange[]>;
-  /** Moves a slot between primaries key by key, while clients keep working. */
-  moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
-  /**
-   * Moves slots between primaries. Valkey 9 moves all keys atomically; older servers move them key by key.
-   */
-  moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void>;
-  /**
-   * Changes the number of primaries and spreads slots evenly. Primaries join, or leave once they are empty.
-   */
-  reshard(shards: number): Promise<void>;
-  /** Starts another primary, without slots. */
-  join(): Promise<ClusterNode>;
-  /** Stops a node that serves no slots. */
-  leave(node: ClusterNode): Promise<void>;
-  stop(): Promise<void>;
-}
 
 export interface ClusterShape {
   /** @default 3 */
@@ -78,7 +52,7 @@ export async function startCluster(
   dir: string,
   { primaries = 3, replicas = 1 }: ClusterShape = {},
 ): Promise<LocalCluster> {
-  const cluster = new Servers(dir);
+  const cluster = new LocalCluster(dir);
   try {
     await cluster.form(primaries, replicas);
     return cluster;
@@ -88,25 +62,23 @@ export async function startCluster(
   }
 }
 
-interface Server extends ClusterNode {
-  readonly busPort: number;
-  readonly child: ChildProcess;
-}
-
-class Servers implements LocalCluster {
-  nodes: Server[] = [];
-  private readonly started: Server[] = [];
+export class LocalCluster {
+  /** The initial primaries, then their replicas in the same order, then nodes that joined. */
+  nodes: readonly ClusterNode[] = [];
+  private readonly started: ClusterNode[] = [];
 
   constructor(private readonly dir: string) {}
 
+  /** Address in the form that functions expect. */
   get url(): string {
     return `redis://127.0.0.1:${this.nodes[0]!.port}?cluster=true`;
   }
 
+  /** Starts the initial nodes. */
   async form(primaries: number, replicasEach: number): Promise<void> {
     const count = primaries * (1 + replicasEach);
     this.nodes = await Promise.all(Array.from({ length: count }, () => this.start()));
-    const [first] = this.nodes as [Server];
+    const [first] = this.nodes as [ClusterNode];
     for (const [i, { redis, port, busPort }] of this.nodes.entries()) {
       await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
       await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
@@ -134,6 +106,7 @@ class Servers implements LocalCluster {
     });
   }
 
+  /** Returns the node that owns a slot, as reported by the first node that answers. */
   async ownerOf(slot: number): Promise<ClusterNode> {
     type Served = [first: number, last: number, primary: [host: string, port: number, id: string]];
     const replies = this.nodes.map(({ redis }) => redis.call('CLUSTER', 'SLOTS') as Promise<Served[]>);
@@ -142,11 +115,13 @@ class Servers implements LocalCluster {
     return this.nodes.find((node) => node.port === port)!;
   }
 
+  /** Returns the slots that a node serves, as reported by itself. */
   async slotsOf({ redis }: ClusterNode): Promise<SlotRange[]> {
     const lines = (await redis.call('CLUSTER', 'NODES')) as string;
     return rangesIn(lines.split('\n').find((line) => line.includes('myself'))!);
   }
 
+  /** Moves a slot between primaries key by key, while clients keep working. */
   async moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void> {
     await to.redis.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', from.id);
     await from.redis.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', to.id);
@@ -164,6 +139,7 @@ class Servers implements LocalCluster {
     );
   }
 
+  /** Moves slots between primaries. Valkey 9 moves all keys atomically; older servers move them key by key. */
   async moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void> {
     if (ranges.length === 0) return;
     try {
@@ -196,6 +172,7 @@ class Servers implements LocalCluster {
     });
   }
 
+  /** Changes the number of primaries and spreads slots evenly. Primaries join, or leave once they are empty. */
   async reshard(shards: number): Promise<void> {
     let primaries = await this.primaries();
     while (primaries.length < shards) primaries = [...primaries, await this.join()];
@@ -213,9 +190,10 @@ class Servers implements LocalCluster {
     return this.nodes.filter((_, i) => /role:master/.test(roles[i]!));
   }
 
+  /** Starts another primary, without slots. */
   async join(): Promise<ClusterNode> {
     const node = await this.start();
-    const [first] = this.nodes as [Server];
+    const [first] = this.nodes as [ClusterNode];
     await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort);
     this.nodes = [...this.nodes, node];
     await untilReady('the new node to be known', async () => {
@@ -228,10 +206,11 @@ class Servers implements LocalCluster {
     return node;
   }
 
+  /** Stops a node that serves no slots. */
   async leave(node: ClusterNode): Promise<void> {
     this.nodes = this.nodes.filter((other) => other !== node);
     await Promise.allSettled(this.nodes.map(({ redis }) => redis.call('CLUSTER', 'FORGET', node.id)));
-    await ended(this.started.find((server) => server === node)!);
+    await ended(node);
   }
 
   async stop(): Promise<void> {
@@ -239,7 +218,7 @@ class Servers implements LocalCluster {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  private async start(): Promise<Server> {
+  private async start(): Promise<ClusterNode> {
     for (;;) {
       const [port, busPort] = [await freePort(), await freePort()];
       const child = launch(this.dir, port, busPort);
@@ -270,7 +249,7 @@ class Servers implements LocalCluster {
   }
 }
 
-async function ended({ child, redis }: Server): Promise<void> {
+async function ended({ child, redis }: ClusterNode): Promise<void> {
   redis.disconnect();
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
