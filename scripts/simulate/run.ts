@@ -34,26 +34,7 @@ export interface SimulationOptions {
   readonly onTrace?: (line: string) => void;
 }
 
-export interface SimulationResult {
-  readonly seed: number;
-  readonly days: number;
-  readonly acknowledged: number;
-  /** Number of samples that an independent Parquet reader found in the archive when it was compared at the end. */
-  readonly parquetSamples: number;
-  /** Descriptions of errors. The simulation ends on the day of the first one. */
-  readonly flaws: readonly string[];
-  /** Day on which the simulation ended, from 1. */
-  readonly ended: number;
-  readonly errors: readonly string[];
-  /** SHA-256 of the trace. */
-  readonly trace: string;
-  readonly tasks: number;
-  readonly acts: Readonly<Record<string, number>>;
-  readonly faults: Readonly<Record<string, number>>;
-  readonly calls: Readonly<Record<string, number>>;
-  readonly stored: Readonly<Record<'keys' | 'objects' | 'objectBytes' | 'items' | 'itemBytes', number>>;
-  readonly secondsPerDay: number;
-}
+export type SimulationResult = Awaited<ReturnType<typeof simulate>>;
 
 /** Start of the simulation: midnight UTC, in a leap year. */
 const START_MS = Date.UTC(2028, 1, 26);
@@ -72,7 +53,7 @@ export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...
 /**
  * Runs the pipeline for a number of virtual days, and compares what it returns with the samples that it acknowledged.
  */
-export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+export async function simulate(options: SimulationOptions) {
   const world = await startWorld(options, START_MS, options.onTrace);
   try {
     const stage = new Stage(world, options, world.scheduler.random.fork());
@@ -83,10 +64,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       seed: options.seed,
       days: options.days,
       acknowledged: stage.model.acknowledged,
+      /** Number of samples that an independent Parquet reader found in the archive when it was compared at the end. */
       parquetSamples: run.parquetSamples,
+      /** Descriptions of errors. The simulation ends on the day of the first one. */
       flaws: stage.flaws,
+      /** Day on which the simulation ended, from 1. */
       ended: run.day,
       errors: world.errors,
+      /** SHA-256 of the trace. */
       trace: world.scheduler.digest(),
       tasks: world.scheduler.tasks,
       acts: Object.fromEntries(run.acts),

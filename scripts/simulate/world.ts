@@ -12,7 +12,7 @@ import { physicalName, readAssembly, type ScheduleResource } from '../local/temp
 import { bundleFunctions } from './bundles';
 import { DynamoDbModel } from './dynamodb';
 import { Faults, type Stall } from './faults';
-import { Functions, type Invocation, Mapping } from './functions';
+import { Functions, Mapping } from './functions';
 import { compileBundle } from './instance';
 import { KinesisModel } from './kinesis';
 import { callLambda, type Mappings } from './lambda-api';
@@ -43,42 +43,7 @@ export const SETTINGS = {
 /** Functions that the simulation omits: it has no rules, and nobody looks at pages. */
 const ABSENT = new Set<FunctionName>(['canary', 'evaluator', 'page', 'prober']);
 
-/** The pipeline as it would be deployed, in one process, with models of its stores. */
-export interface World {
-  readonly scheduler: Scheduler;
-  readonly faults: Faults;
-  readonly memory: Memory;
-  readonly models: { readonly dynamodb: DynamoDbModel; readonly kinesis: KinesisModel; readonly s3: S3Model };
-  readonly seam: Seam;
-  /** Counts the billed units, if a bill was requested. */
-  readonly meter: Meter | undefined;
-  /** The last log lines of functions at level ERROR. */
-  readonly errors: readonly string[];
-  /** Makes a request to the API. A string as the body is line protocol; any other body is sent as JSON. */
-  request(
-    method: string,
-    path: string,
-    key: string,
-    body?: object | string,
-  ): Promise<{ status: number; body: unknown }>;
-  /**
-   * Invokes a function as an operator does.
-   *
-   * @param stall makes the invocation pause. @default the faults decide
-   */
-  invoke(name: FunctionName, event: object, stall?: Stall): Promise<Invocation>;
-  /** Lets another primary take over memory (memory.ts). Resolves when the new primary serves requests. */
-  failover(lagMs: number | undefined, downMs: number): Promise<void>;
-  /** Returns the number of records in the stream that no mapping has delivered yet. */
-  backlog(): number;
-  /** Ends the faults. */
-  calm(): void;
-  /** Rejects when the simulation itself fails. */
-  readonly failed: Promise<never>;
-  /** Makes {@link failed} reject. */
-  fail(error: unknown): void;
-  stop(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 export interface WorldOptions {
   readonly seed: number;
@@ -97,11 +62,12 @@ export interface WorldOptions {
   readonly report: (line: string) => void;
 }
 
+/** Starts the pipeline as it would be deployed, in one process, with models of its stores. */
 export async function startWorld(
   { seed, tick, plant, settings = SETTINGS, sample, report }: WorldOptions,
   startMs: number,
   onTrace?: (line: string) => void,
-): Promise<World> {
+) {
   const bug = plant === undefined ? undefined : PLANTED[plant];
   if (plant !== undefined && bug === undefined) throw new Problem(`there is no bug ${plant}`);
   report('synthesizing the stage and bundling the functions');
@@ -153,10 +119,7 @@ export async function startWorld(
   };
   for (const { logicalId } of stack.tables) models.dynamodb.createTable(physicalName(logicalId));
 
-  let fail: (error: unknown) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {});
   const errors: string[] = [];
   const bundles = dirname(files.values().next().value!);
@@ -224,11 +187,16 @@ export async function startWorld(
     memory,
     models,
     seam,
+    /** Counts the billed units, if a bill was requested. */
     meter,
+    /** The last log lines of functions at level ERROR. */
     errors,
+    /** Rejects when the simulation itself fails. */
     failed,
-    fail: (error) => fail(error),
-    request: async (method, path, key, body) => {
+    /** Makes `failed` reject. */
+    fail,
+    /** Makes a request to the API. A string as the body is line protocol; any other body is sent as JSON. */
+    request: async (method: string, path: string, key: string, body?: object | string) => {
       const match = matchRoute(stack.routes, method, path.split('?')[0]!);
       if (match === undefined) throw new Error(`no route ${method} ${path}`);
       const type = typeof body === 'string' ? 'text/plain' : 'application/json';
@@ -251,7 +219,7 @@ export async function startWorld(
         ...event,
         requestContext: { ...requestContext, ...ours },
       });
-      if (!result.ok) return { status: 502, body: result };
+      if (!result.ok) return { status: 502, body: result as unknown };
       const {
         statusCode,
         body: text = '',
@@ -262,11 +230,18 @@ export async function startWorld(
         isBase64Encoded?: boolean;
       };
       const plain = isBase64Encoded ? Buffer.from(text, 'base64').toString() : text;
-      return { status: statusCode, body: plain === '' ? undefined : JSON.parse(plain) };
+      return { status: statusCode, body: (plain === '' ? undefined : JSON.parse(plain)) as unknown };
     },
-    invoke: (name, event, stall) => functions.invoke(resourceOf(name).name, structuredClone(event), stall),
-    failover: (lagMs, downMs) => memory.failover(lagMs, downMs),
+    /**
+     * Invokes a function as an operator does.
+     *
+     * @param stall makes the invocation pause. @default the faults decide
+     */
+    invoke: (name: FunctionName, event: object, stall?: Stall) =>
+      functions.invoke(resourceOf(name).name, structuredClone(event), stall),
+    /** Returns the number of records in the stream that no mapping has delivered yet. */
     backlog: () => [...mappings.values()].reduce((sum, mapping) => sum + mapping.behind, 0),
+    /** Ends the faults. */
     calm: () => {
       faults.isCalm = true;
     },

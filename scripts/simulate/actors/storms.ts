@@ -10,14 +10,15 @@ const LEASE_MS = 120_000;
 const failover: Actor = {
   name: 'the primary fails over',
   everyMs: [1.5 * DAY_MS, 8 * DAY_MS],
-  act: async (stage, random) => stage.world.failover(random.integer(0, 1_000), random.integer(100, 20_000)),
+  act: async (stage, random) =>
+    stage.world.memory.failover(random.integer(0, 1_000), random.integer(100, 20_000)),
 };
 
 /** The primary fails, and there is no replica. */
 const wipe: Actor = {
   name: 'memory is wiped',
   everyMs: [6 * DAY_MS, 20 * DAY_MS],
-  act: async (stage, random) => stage.world.failover(undefined, random.integer(100, 20_000)),
+  act: async (stage, random) => stage.world.memory.failover(undefined, random.integer(100, 20_000)),
 };
 
 /**
