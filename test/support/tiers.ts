@@ -8,14 +8,12 @@ import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
 import { ArchiveDirectory } from '../../shared/cold/archive-directory';
-import type { ArchivedChunk } from '../../shared/cold/archive-format';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { CommonLayouts } from '../../shared/ingest/common-layouts';
 import type { Day, PartitionRef } from '../../shared/model/placement';
-import type { Table } from '../../shared/platform/table';
 import { SelectionCache } from '../../shared/query/selection-cache';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
@@ -47,50 +45,7 @@ const KEYS = {
   ],
 };
 
-export interface Tiers {
-  readonly hot: HotTier;
-  readonly warm: WarmTier;
-  readonly cold: ColdTier;
-  readonly catalogue: CatalogueWriter;
-  /** Returns a catalogue as another instance has it, with empty caches. */
-  newCatalogue(): CatalogueWriter;
-  readonly manifest: Manifest;
-  readonly directory: ArchiveDirectory;
-  readonly purgeAfterMs: number;
-  readonly selections: SelectionCache;
-  readonly deletions: SourceDeletions;
-  readonly recovery: RecoveryTable;
-  /** The meta table, which holds everything except chunks. */
-  readonly meta: Table;
-  readonly tenants: Tenants;
-  readonly losses: LossWatch;
-  readonly gaps: KnownGaps;
-  readonly imports: Imports;
-  readonly maxSampleAgeMs: number;
-  readonly now: () => number;
-  readonly deletedTenants: DeletedTenants;
-  readonly newSeries: SeriesCounter;
-  readonly commonLayouts: CommonLayouts;
-  readonly indexes: TenantIndexes;
-  readonly hosts: Hosts;
-  readonly services: Services;
-  readonly hostLabels: HostLabels;
-  /** The hot tier's address. */
-  readonly redisUrl: string;
-  /** Port of the stand-in for AWS. */
-  readonly awsPort: number;
-  /** A client of the hot tier's server. */
-  readonly redis: Redis;
-  readonly s3: S3Client;
-  readonly bucket: string;
-  /** Returns the bucket's objects below a prefix, by key. */
-  objects(prefix: string): Promise<Map<string, Uint8Array>>;
-  /** Returns the chunks in a partition-day's objects, as the manifest names them. */
-  archivedChunks(ref: PartitionRef, day: Day): Promise<readonly ArchivedChunk[]>;
-  /** Returns the number of requests to DynamoDB and S3 so far. */
-  calls(): number;
-  stop(): Promise<void>;
-}
+export type Tiers = ReturnType<typeof connectTiers>;
 
 export interface TiersOptions {
   /** Address of a running hot tier. @default a new server */
@@ -145,7 +100,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
  *
  * @param mayRead resolves when a call that reads memory may start
  */
-export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => Promise<void>): Tiers {
+export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => Promise<void>) {
   const aws = localAws(awsPort);
   // AWS's freedoms apply only to calls by functions. The stand-in recognizes these by their session token.
   const asFunction = {
@@ -183,10 +138,14 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     services,
     hostLabels: new HostLabels(hosts, services),
     hot,
+    /** The hot tier's address. */
     redisUrl,
+    /** Port of the stand-in for AWS. */
     awsPort,
+    /** A client of the hot tier's server. */
     redis,
     recovery,
+    /** The meta table, which holds everything except chunks. */
     meta,
     tenants,
     losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
@@ -199,7 +158,8 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     cold,
     s3,
     bucket,
-    objects: async (prefix) => {
+    /** Returns the bucket's objects below a prefix, by key. */
+    objects: async (prefix: string): Promise<Map<string, Uint8Array>> => {
       for (;;) {
         const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
         const found = new Map<string, Uint8Array>();
@@ -216,6 +176,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
       }
     },
     catalogue,
+    /** Returns a catalogue as another instance has it, with empty caches. */
     newCatalogue: () => new CatalogueWriter(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     commonLayouts: new CommonLayouts(),
@@ -226,11 +187,13 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     selections: new SelectionCache(),
     deletions: new SourceDeletions(catalogue.deletions),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
-    archivedChunks: async (ref, day) => {
+    /** Returns the chunks in a partition-day's objects, as the manifest names them. */
+    archivedChunks: async (ref: PartitionRef, day: Day) => {
       const { archived } = (await manifest.get(ref, day)) ?? {};
       const objects = await Promise.all((archived?.parts ?? []).map(({ key }) => cold.open(key)));
       return objects.flatMap((object) => object!.reader.chunks);
     },
+    /** Returns the number of requests to DynamoDB and S3 so far. */
     calls: () => calls,
     stop: async () => {
       redis.disconnect();
