@@ -8,7 +8,8 @@ import {
 } from '@aws-sdk/client-kinesis';
 import { CreateBucketCommand, HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { physicalName, REGION, type Stack } from './template';
+import { TABLE_KEYS } from '../../shared/platform/names';
+import { physicalName, REGION, type Stack, type TableResource } from './template';
 
 export interface AwsAddress {
   readonly endpoint: string;
@@ -22,6 +23,19 @@ export function localAws(port: number): AwsAddress {
     endpoint: `http://127.0.0.1:${port}`,
     region: REGION,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  };
+}
+
+/** Returns a table without a template, with the keys that every table has. */
+export function tableOf(logicalId: string): TableResource {
+  const keys = [
+    { AttributeName: TABLE_KEYS.partition, KeyType: 'HASH' },
+    { AttributeName: TABLE_KEYS.sort, KeyType: 'RANGE' },
+  ];
+  return {
+    logicalId,
+    keySchema: keys,
+    attributes: keys.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' })),
   };
 }
 

@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { Redis } from 'ioredis';
-import { localAws, provision } from '../../scripts/local/provision';
+import { localAws, provision, tableOf } from '../../scripts/local/provision';
 import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
@@ -34,16 +34,6 @@ import { temporaryDir } from './temporary-dir';
 
 const DAY_MS = 86_400_000;
 const [RETRIES, RETRY_MS] = [8, 5];
-const KEYS = {
-  keySchema: [
-    { AttributeName: 'pk', KeyType: 'HASH' },
-    { AttributeName: 'sk', KeyType: 'RANGE' },
-  ],
-  attributes: [
-    { AttributeName: 'pk', AttributeType: 'S' },
-    { AttributeName: 'sk', AttributeType: 'S' },
-  ],
-};
 
 export type Tiers = ReturnType<typeof connectTiers>;
 
@@ -75,13 +65,9 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     () => {},
     { freedomsSeed: hasFreedoms ? freedomsSeed() : undefined },
   );
-  const nothing = { functions: [], routes: [], functionUrls: [], mappings: [], schedules: [], streams: [] };
   await provision(localAws(awsServer.port), {
-    ...nothing,
-    tables: [
-      { logicalId: 'Warm', ...KEYS },
-      { logicalId: 'Meta', ...KEYS },
-    ],
+    tables: ['Warm', 'Meta'].map(tableOf),
+    streams: [],
     buckets: [{ logicalId: 'Bucket' }],
   });
   const tiers = connectTiers(url, awsServer.port);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { ENV, TABLE_KEYS } from '../../../shared/platform/names';
+import { ENV } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
-import { type AwsAddress, localAws, provision } from '../../local/provision';
+import { type AwsAddress, localAws, provision, tableOf } from '../../local/provision';
 import { type Server, startAws, startHotServer } from '../../local/servers';
-import { physicalName, type TableResource } from '../../local/template';
+import { physicalName } from '../../local/template';
 import type { Frame } from './frame';
 
 /**
@@ -21,18 +21,6 @@ export interface Stores {
 }
 
 const [META, WARM, BUCKET] = ['meta', 'warm', 'bucket'] as const;
-
-function tableOf(logicalId: string): TableResource {
-  const keys = [
-    { AttributeName: TABLE_KEYS.partition, KeyType: 'HASH' },
-    { AttributeName: TABLE_KEYS.sort, KeyType: 'RANGE' },
-  ];
-  return {
-    logicalId,
-    keySchema: keys,
-    attributes: keys.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' })),
-  };
-}
 
 /** Starts the stores. They end with the run. */
 export async function startStores(frame: Frame): Promise<Stores> {
