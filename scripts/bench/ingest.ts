@@ -95,20 +95,7 @@ export const ingest = bench({
   },
 });
 
-/** Figures of one minute of a load. */
-interface Phase {
-  readonly pointsPerSecond: number;
-  /** Share of the samples whose series are new. */
-  readonly newFraction: number;
-  /** CPU seconds per million samples. */
-  readonly cpu: Readonly<Record<'post' | 'ingest' | 'store' | 'busiestNode', number>>;
-  readonly recordBytes: number;
-  readonly redisCallsPerMillion: number;
-  /** Units of 25 KB, at least one per record. */
-  readonly putUnitsPerMillion: number;
-  /** Write units of the ingester and of post's counters. `bench flush` counts those of a flush. */
-  readonly writeUnitsPerMillion: number;
-}
+type Phase = ReturnType<typeof phaseOf>;
 
 interface Measured extends Omit<Load, 'redisUrl'> {
   readonly minutes: number;
@@ -184,14 +171,17 @@ export function measureIngest(
   });
 }
 
-function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisCalls: number): Phase {
+/** Returns the figures of one minute of a load. */
+function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisCalls: number) {
   const points = sum(rounds, (round) => round.points);
   const elapsedMs =
     Math.max(...rounds.map(({ endMs }) => endMs)) - Math.min(...rounds.map(({ startMs }) => startMs));
   const perMillion = (total: number) => (total * 1e6) / points;
   return {
     pointsPerSecond: (points * 1000) / elapsedMs,
+    /** Share of the samples whose series are new. */
     newFraction: sum(rounds, ({ newPoints }) => newPoints) / points,
+    /** CPU seconds per million samples. */
     cpu: {
       post: perMillion(sum(rounds, ({ postCpuMs }) => postCpuMs)) / 1000,
       ingest: perMillion(sum(rounds, ({ ingestCpuMs }) => ingestCpuMs)) / 1000,
@@ -200,7 +190,9 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
     },
     recordBytes: sum(rounds, ({ recordBytes }) => recordBytes) / points,
     redisCallsPerMillion: perMillion(redisCalls),
+    /** Units of 25 KB, at least one per record. */
     putUnitsPerMillion: perMillion(sum(rounds, ({ putUnits }) => putUnits)),
+    /** Write units of the ingester and of post's counters. `bench flush` counts those of a flush. */
     writeUnitsPerMillion: perMillion(sum(rounds, ({ writeUnits }) => writeUnits)),
   };
 }

@@ -4,30 +4,13 @@ import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS, HOUR_MS } from '../../../shared/model/duration';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
-import type { TimeRange } from '../../../shared/model/selection';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
 import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
 import type { Frame } from '../frame/frame';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
-/**
- * Sources scraped every 15 s: an hour in memory, earlier hours in the warm table, and optionally a day in the
- * archive.
- */
-export interface PromqlData {
-  readonly apiKey: string;
-  /**
-   * Ranges in ms, each within one tier: the hour in memory, the hours in the warm table except the first, and the day
-   * in the archive.
-   */
-  readonly ranges: Readonly<Record<'hot' | 'warm' | 'cold', TimeRange>>;
-  /**
-   * Yields remote write requests with the same samples. They are in order of time, because Prometheus rejects samples
-   * that are an hour older than the newest one.
-   */
-  readonly requests: () => Generator<Uint8Array>;
-}
+export type PromqlData = Awaited<ReturnType<typeof writePromqlData>>;
 
 const SCRAPE_MS = 15_000;
 const ARCHIVED_DAYS_AGO = 5;
@@ -61,11 +44,15 @@ export interface PromqlShape {
   readonly hasArchive: boolean;
 }
 
+/**
+ * Writes sources that were scraped every 15 s: an hour in memory, earlier hours in the warm table, and optionally a day
+ * in the archive.
+ */
 export async function writePromqlData(
   frame: Pick<Frame, 'counter'>,
   tiers: Tiers,
   { sources, nowMs, warmHours, hasArchive }: PromqlShape,
-): Promise<PromqlData> {
+) {
   const tenant = await TenantData.create(tiers, 'promql');
   const toMs = Math.floor(nowMs / 60_000) * 60_000;
   const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
@@ -133,13 +120,21 @@ export async function writePromqlData(
   };
   return {
     apiKey: tenant.apiKey,
+    /**
+     * Ranges in ms, each within one tier: the hour in memory, the hours in the warm table except the first, and the day
+     * in the archive.
+     */
     ranges: {
       // Start five minutes later, so that the range of the first step is in the same tier.
       hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
       warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
       cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },
     },
-    *requests() {
+    /**
+     * Yields remote write requests with the same samples. They are in order of time, because Prometheus rejects samples
+     * that are an hour older than the newest one.
+     */
+    *requests(): Generator<Uint8Array> {
       for (let at = warmFromMs; at < toMs; at += REQUEST_MS)
         for (let i = 0; i < places.length; i += SOURCES_A_REQUEST)
           yield request(places.slice(i, i + SOURCES_A_REQUEST), at, Math.min(at + REQUEST_MS, toMs));

@@ -12,15 +12,7 @@ import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from
 /** Number of days that are archived at the same time. Archiving mostly waits for the stand-in. */
 const PARALLEL = 8;
 
-/** Half-open ranges of whole minutes in ms; each lies within one tier. */
-export interface QueryData {
-  readonly apiKey: string;
-  readonly hostIds: readonly string[];
-  readonly names: readonly string[];
-  readonly ranges: Readonly<
-    Record<'hot' | 'warm' | 'cold', { readonly fromMs: number; readonly toMs: number }>
-  >;
-}
+export type QueryData = Awaited<ReturnType<typeof writeQueryData>>;
 
 export interface QueryDataShape {
   readonly hosts: number;
@@ -54,7 +46,7 @@ export async function writeQueryData(
   frame: Pick<Frame, 'counter'>,
   tiers: Tiers,
   { hosts, nowMs, coldDays = 30, isWhole = false, areCounters = false }: QueryDataShape,
-): Promise<QueryData> {
+) {
   const tenant = await TenantData.create(tiers, 'reads');
   const data = makeAgentData(1440);
   const names = data.map(({ labels }) => labels.__name__!);
@@ -140,6 +132,7 @@ export async function writeQueryData(
     apiKey: tenant.apiKey,
     hostIds,
     names,
+    /** Half-open ranges of whole minutes in ms; each lies within one tier. */
     ranges: {
       hot: { fromMs: toMs - HOUR_MS, toMs },
       warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },

@@ -1,14 +1,9 @@
-import { type RunningStack, startStack } from '../../local/stack';
+import { startStack } from '../../local/stack';
 import { Functions } from '../../ops/invoke';
 import { TenantApi } from '../../ops/tenant-api';
 import type { Frame } from './frame';
 
-/** The local stack, with clients for its functions and its first tenant. */
-export interface BenchStack {
-  readonly stack: RunningStack;
-  readonly functions: Functions;
-  readonly api: TenantApi;
-}
+export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>;
 
 /** Settings that lift the limits a benchmark would reach. */
 export const UNLIMITED = {
@@ -20,7 +15,8 @@ export const UNLIMITED = {
 };
 
 /**
- * Starts the local stack as `npm start` does. It ends with the run.
+ * Starts the local stack as `npm start` does, with clients for its functions and its first tenant. It ends with the
+ * run.
  *
  * @param settings settings that override those of the local stage
  * @param unscheduled kinds of functions whose schedules are not run
@@ -30,7 +26,7 @@ export async function startBenchStack(
   settings: Readonly<Record<string, string>> = {},
   report: (line: string) => void = () => {},
   unscheduled: readonly string[] = [],
-): Promise<BenchStack> {
+) {
   const stack = await startStack({ port: 0, dataDir: undefined, settings, report, unscheduled });
   frame.atEnd(() => stack.stop());
   const { url, apiKey } = stack.addresses;

@@ -2,28 +2,20 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { ENV } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
-import { type AwsAddress, localAws, provision, tableOf } from '../../local/provision';
-import { type Server, startAws, startHotServer } from '../../local/servers';
+import { localAws, provision, tableOf } from '../../local/provision';
+import { startAws, startHotServer } from '../../local/servers';
 import { physicalName } from '../../local/template';
 import type { Frame } from './frame';
 
-/**
- * A real Valkey, the stand-in for AWS with tables and bucket, and the environment that points functions to
- * them.
- */
-export interface Stores {
-  readonly hot: Server;
-  readonly aws: Server;
-  readonly redis: Redis;
-  readonly redisUrl: string;
-  readonly address: AwsAddress;
-  readonly environment: NodeJS.ProcessEnv;
-}
+export type Stores = Awaited<ReturnType<typeof startStores>>;
 
 const [META, WARM, BUCKET] = ['meta', 'warm', 'bucket'] as const;
 
-/** Starts the stores. They end with the run. */
-export async function startStores(frame: Frame): Promise<Stores> {
+/**
+ * Starts a real Valkey and the stand-in for AWS with tables and bucket. They end with the run. `environment` points
+ * functions to them.
+ */
+export async function startStores(frame: Frame) {
   const lost = (what: string) => () => {
     throw new Error(`${what} ended in the middle of the benchmark`);
   };
@@ -57,6 +49,6 @@ export async function startStores(frame: Frame): Promise<Stores> {
       [ENV.warmTable]: physicalName(WARM),
       [ENV.bucket]: physicalName(BUCKET),
       [ENV.redis]: redisUrl,
-    },
+    } as NodeJS.ProcessEnv,
   };
 }
