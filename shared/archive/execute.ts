@@ -39,7 +39,7 @@ export interface ArchiveLimits {
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
- * Maximum number of warm items in one object. The writer holds the revisions of all these items in memory; the
+ * Maximum number of warm items in one object. The writer holds the revisions of all these items; the
  * revisions of this many items take about 100 MB.
  */
 const MAX_PART_ITEMS = 500_000;

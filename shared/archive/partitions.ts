@@ -64,7 +64,7 @@ export interface ArchiveTask {
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Maximum number of partition-days processed at the same time. Each takes up to about 200 MB of memory. */
+/** Maximum number of partition-days processed at the same time. Each takes up to about 200 MB in the archiver. */
 const WORKERS = 4;
 /** Maximum number of partitions whose manifest entries are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;

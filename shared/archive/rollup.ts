@@ -59,7 +59,7 @@ export const ROLLUP_OBJECT_BYTES = 64 * 1024 * 1024;
 const PARTITIONS_AT_ONCE = 16;
 /** Maximum number of groups that are aggregated at the same time. */
 const PARALLEL = 8;
-/** Maximum number of groups held in memory until they are written. */
+/** Maximum number of groups held until they are written. */
 const GROUPS_AT_ONCE = 4 * PARALLEL;
 
 /** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */

@@ -6,7 +6,7 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * A reader's copy of the index of series, in memory, as lists of label values. If all series of a layout share a label,
+ * A reader's copy of the index of series, as lists of label values. If all series of a layout share a label,
  * one value is stored for each layout. For any other label, one value is stored for each series of the shape, and all
  * layouts of the shape use the same values. Values are stored as text numbers ({@link Texts}), so a selection applies
  * each matcher only once to each distinct text, and then only scans arrays of numbers.

@@ -26,7 +26,7 @@ const PEAK = 4;
  * accepts 1 MB/s. If partitions have at most an eighth of that rate, shards are loaded evenly.
  */
 const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
-/** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects in memory. */
+/** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects at a time. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
  * Fewer partitions are advised if a tenant has at least this many times the number that it needs. With fewer

@@ -7,7 +7,7 @@ import { MalformedBytesError } from '../model/bytes';
  */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
-/** Message of the RangeError that V8 throws when memory runs out. A retry of the same record may succeed. */
+/** Message of the RangeError that V8 throws when the function's memory runs out. A retry of the same record may succeed. */
 const OUT_OF_MEMORY = /allocation failed/i;
 
 /**
@@ -15,7 +15,7 @@ const OUT_OF_MEMORY = /allocation failed/i;
  * records is pointless.
  *
  * @returns the reason; undefined for transient errors, such as throttling, time-outs, denied access,
- *   outages and a lack of memory
+ *   outages and a function that lacks memory
  */
 export function contentRefusal(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -206,7 +206,7 @@ export interface PartitionRef {
 
 /**
  * Returns the Kinesis partition key of a partition. Because all records of a partition have the same key, they go to
- * one shard, which keeps them in order. Maps in memory that are keyed by partition use this key, too.
+ * one shard, which keeps them in order. Maps that are keyed by partition use this key, too.
  */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;

@@ -77,7 +77,7 @@ export async function* queryAll(
 }
 
 /**
- * Returns every item of a query as an array, and so holds all of them in memory. It is faster than {@link queryAll},
+ * Returns every item of a query as an array, and so holds all of them at once. It is faster than {@link queryAll},
  * whose generator awaits each item.
  */
 export async function queryItems(table: Table, range: KeyRange, options: QueryOptions = {}): Promise<Item[]> {

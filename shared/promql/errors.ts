@@ -13,7 +13,7 @@ export class PromqlError extends Error {
   }
 }
 
-/** The vectors of a query would not fit in memory. They may fit if fewer steps are evaluated at a time. */
+/** The vectors of a query are too large. They may be small enough if fewer steps are evaluated at a time. */
 export class TooManyValuesError extends PromqlError {
   /** @param maxValues the limit */
   constructor(maxValues: number) {

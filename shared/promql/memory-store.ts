@@ -19,7 +19,7 @@ interface Column {
   bits: BigUint64Array;
 }
 
-/** Keeps series in memory: in tests of rules, and for results that are not in the stream yet. */
+/** Keeps series in objects: in tests of rules, and for results that are not in the stream yet. */
 export class MemorySampleStore implements SampleStore {
   private readonly columns = new Map<string, Column>();
 

@@ -7,7 +7,7 @@ export class IndivisibleError extends Error {
 }
 
 /**
- * Evaluates all steps at once if their vectors fit in memory. Otherwise evaluates the steps in parts, one at a time,
+ * Evaluates all steps at once if their vectors are small enough. Otherwise evaluates the steps in parts, one at a time,
  * and keeps only the results of each part.
  *
  * @param evaluate should throw {@link TooManyValuesError} before it reads samples, since it is called again for half of

@@ -73,7 +73,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   if (!found.equals(idBytes))
     throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
   const hashes = checkLayout(bytes);
-  // Copy the bytes, because a view would keep the whole record in memory.
+  // Copy the bytes, because a view would keep the whole record alive.
   const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed), bytes };
   noteChecked(layout, hashes);
   return layout;

@@ -73,7 +73,7 @@ const MAX_COMMAND_KEYS = 4;
 export class ApiKeys {
   /**
    * Cache of look-ups by public id. Each entry belongs to one of two owners, `found` or `unknown`, which
-   * share the memory fairly. So if a client sends many made-up ids, they evict each other, not the keys in
+   * share the cache fairly. So if a client sends many made-up ids, they evict each other, not the keys in
    * use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);

@@ -43,9 +43,9 @@ interface TenantState {
 }
 
 /**
- * Counts usage by tenant on one instance, and tracks how much of each limit is used. Whether a budget has
- * room is decided from memory, without a call to any store. From time to time, after a request, the meter adds its
- * counts to the table and reads the totals of all instances.
+ * Counts usage by tenant on one instance, and tracks how much of each limit is used. The instance's own counts decide
+ * whether a budget has room, without a call to any store. From time to time, after a request, the meter adds its counts
+ * to the table and reads the totals of all instances.
  *
  * Counts not yet added are lost if the instance dies: at most those of its last 30 s of requests.
  */
