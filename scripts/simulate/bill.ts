@@ -33,22 +33,6 @@ export interface BillOptions {
   readonly report: (line: string) => void;
 }
 
-/** Amounts of data in the stores at the end of a month, for the simulated share of the load. */
-interface Sizes {
-  /** Memory that the samples take, not counting the bytes of an empty server. */
-  readonly memoryBytes: number;
-  readonly memoryKeys: number;
-  readonly items: number;
-  readonly itemBytes: number;
-  readonly objects: number;
-  readonly archiveBytes: number;
-  readonly rollupBytes: number;
-  /** Bytes of replaced or deleted objects that the bucket still keeps. */
-  readonly replacedBytes: number;
-  /** Items, keyed by kind. */
-  readonly kinds: Readonly<Record<string, number>>;
-}
-
 export interface MonthOfBill {
   readonly month: string;
   readonly days: number;
@@ -57,15 +41,11 @@ export interface MonthOfBill {
   readonly forecast: Billed;
   /** Dollars that the forecast contains for everything that the simulation cannot count. */
   readonly assumed: number;
-  readonly sizes: Sizes;
+  /** Amounts of data in the stores at the end of the month, for the simulated share of the load. */
+  readonly sizes: Awaited<ReturnType<Run['sizes']>>;
 }
 
-export interface Bill {
-  /** The command that deploys the stage that is priced. */
-  readonly deploy: string;
-  readonly samplesOfMonth: number;
-  readonly months: readonly MonthOfBill[];
-}
+export type Bill = Awaited<ReturnType<typeof simulateBill>>;
 
 /** Midnight UTC on the first of a month. */
 const START_MS = Date.UTC(2027, 2, 1);
@@ -100,7 +80,7 @@ const TAKEN = ['window', 'warmTtl', 'retention', 'archiveAfter'] as const;
  * Simulates a small share of a load for months, counts the units that AWS would bill, and compares them with
  * the forecast for the same load.
  */
-export async function simulateBill(options: BillOptions): Promise<Bill> {
+export async function simulateBill(options: BillOptions) {
   const measured = readUnits({});
   const { load: full, batch, reads, tick } = options;
   const hosts = hostsOf(options, measured.load.metrics);
@@ -128,7 +108,12 @@ export async function simulateBill(options: BillOptions): Promise<Bill> {
     const run = new Run(world, options, hosts, settings.partitions, forecastAt);
     const heartbeats = settings.streamShards * MINUTES_OF_DAY;
     await world.scheduler.runUntil(Promise.race([world.failed, run.all(heartbeats)]));
-    return { deploy, samplesOfMonth: samplesOfMonth(load), months: run.months };
+    return {
+      /** The command that deploys the stage that is priced. */
+      deploy,
+      samplesOfMonth: samplesOfMonth(load),
+      months: run.months as readonly MonthOfBill[],
+    };
   } finally {
     await world.stop();
   }
@@ -187,7 +172,7 @@ class Run {
     this.emptyBytes = await world.memory.usedBytes();
     meter.take();
     const reading: Promise<void>[] = [];
-    let days: Day[] = [];
+    let days: ReturnType<typeof dayOf>[] = [];
     for (let day = 1; day <= options.days; day++) {
       reading.push(this.readGraphs(tenant), this.weighStores());
       for (let minute = 0; minute < MINUTES_OF_DAY; minute += options.load.intervalMs / MINUTE_MS)
@@ -286,7 +271,7 @@ class Run {
     }
   }
 
-  private async sizes(items: readonly Item[]): Promise<Sizes> {
+  async sizes(items: readonly Item[]) {
     const { memory, models, meter } = this.world;
     const bytesUnder = (prefix: string) =>
       models.s3.keys
@@ -298,6 +283,7 @@ class Run {
       kinds[kind] = (kinds[kind] ?? 0) + 1;
     }
     return {
+      /** Memory that the samples take, not counting the bytes of an empty server. */
       memoryBytes: (await memory.usedBytes()) - this.emptyBytes,
       memoryKeys: (await memory.keys()).length,
       items: items.length,
@@ -305,7 +291,9 @@ class Run {
       objects: models.s3.keys.length,
       archiveBytes: bytesUnder(BUCKET_PREFIX.archive),
       rollupBytes: bytesUnder(BUCKET_PREFIX.rollups),
+      /** Bytes of replaced or deleted objects that the bucket still keeps. */
       replacedBytes: meter!.replacedBytes,
+      /** Items, keyed by kind. */
       kinds,
     };
   }
@@ -320,27 +308,18 @@ function valueAt(values: readonly number[], minute: number, host: number): numbe
   return values[(minute + host * 97 + round * 1009) % values.length]!;
 }
 
-/** The forecast for one day. */
-interface Day {
-  /** Units that the simulation also counts. */
-  readonly billed: Billed;
-  readonly assumed: number;
-  /**
-   * Number of times that the ingester is invoked. It depends on the full load's shards, so the simulation cannot count
-   * it.
-   */
-  readonly batches: number;
-}
-
-function dayOf(lines: readonly CostLine[], heartbeats: number): Day {
+/** Returns the forecast for one day. */
+function dayOf(lines: readonly CostLine[], heartbeats: number) {
   const all = billedOf(lines.map(({ billed }) => billed));
   const billed = Object.fromEntries(
     COUNTED.map((price) => [price, (all[price] ?? 0) / DAYS_OF_MONTH]),
   ) as Billed;
   const batches = lines.find(({ what }) => what === 'ingester')?.billed.invocation ?? 0;
   return {
+    /** Units that the simulation also counts. */
     billed,
     assumed: lines.reduce((sum, { dollars }) => sum + dollars, 0) / DAYS_OF_MONTH - dollarsOf(billed),
+    /** Number of times that the ingester is invoked. It depends on the full load's shards. */
     batches: batches / DAYS_OF_MONTH + heartbeats,
   };
 }

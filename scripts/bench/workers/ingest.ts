@@ -40,19 +40,7 @@ export interface IngestTask {
 export type Way = 'ours' | 'paper' | 'paper expiring';
 
 /** Result of one minute of the worker's hosts. */
-export interface Round {
-  readonly points: number;
-  /** Number of points whose series are new. */
-  readonly newPoints: number;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly postCpuMs: number;
-  readonly ingestCpuMs: number;
-  readonly recordBytes: number;
-  readonly putUnits: number;
-  readonly writeUnits: number;
-  readonly peakRssBytes: number;
-}
+export type Round = Awaited<ReturnType<Minutes['run']>>;
 
 const TENANT = 'bench';
 const KEY_ID = 'benchbench12';
@@ -178,7 +166,7 @@ class Minutes {
     this.newSamples = isCut ? this.bodies.takeNewSeries() : minute === 0 ? this.samples : 0;
   }
 
-  async run(way: Way): Promise<Round> {
+  async run(way: Way) {
     const writeUnitsBefore = spent.writeUnits;
     const startMs = Date.now();
     let postCpuMs = 0;
@@ -225,6 +213,7 @@ class Minutes {
     }
     return {
       points: this.samples,
+      /** Number of points whose series are new. */
       newPoints: this.newSamples,
       startMs,
       endMs: Date.now(),
