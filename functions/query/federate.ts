@@ -2,7 +2,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { type ExposedSample, exposition } from '../../shared/http/exposition';
 import { HttpError, replyPlain } from '../../shared/http/http';
 import { labelsKey } from '../../shared/model/labels';
-import { staleMarkers } from '../../shared/promql/store';
+import { staleMarkers } from '../../shared/model/sample-columns';
 import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';

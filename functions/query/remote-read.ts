@@ -2,12 +2,13 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import { HttpError, rawBytes, replyBytes } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import type { Matcher } from '../../shared/model/matcher';
+import type { SampleColumns } from '../../shared/model/sample-columns';
 import type { TimeRange } from '../../shared/model/selection';
 import { InvalidPatternError } from '../../shared/model/value-pattern';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { count } from '../../shared/platform/function-metrics';
 import { MAX_REQUEST_BYTES } from '../../shared/platform/names';
-import type { SampleColumns, SampleStore, SelectedSamples } from '../../shared/promql/store';
+import type { SampleStore, SelectedSamples } from '../../shared/promql/store';
 import { compareLabelBytes } from '../../shared/promql/vectors';
 import {
   decodeReadRequest,

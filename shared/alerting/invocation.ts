@@ -1,10 +1,11 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { Id } from '../model/id';
+import type { SampleColumns } from '../model/sample-columns';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
-import type { SampleColumns, SampleStore } from '../promql/store';
+import type { SampleStore } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { bodiesOf } from './result-bodies';
 import type { EvaluatedTask, EvaluationResponse, Outcome, TaskEvaluation, TaskRef } from './tasks/evaluation';

@@ -1,4 +1,4 @@
-import type { SampleColumns } from '../promql/store';
+import type { SampleColumns } from '../model/sample-columns';
 import { encodeWriteRequest } from '../protocol/prometheus/write-request';
 
 /** Maximum number of samples in a body, unless a single series has more. Imports use the same bound. */

@@ -1,9 +1,10 @@
 import { labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
+import type { SampleColumns } from '../model/sample-columns';
 import { slicesOf } from '../model/slices';
 import { quotedNames } from '../promql/dotted-names';
 import type { QueryOptions } from '../promql/query';
-import type { SampleColumns, SampleStore } from '../promql/store';
+import type { SampleStore } from '../promql/store';
 import { HOST_LABELS, type RegisteredHost } from '../registry/host-labels';
 import type { InstantSample } from '../rules/evaluate-rule';
 import { instantVector, wholeOf } from '../rules/instant-vector';

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import type { SampleColumns } from '../promql/store';
+import type { SampleColumns } from '../model/sample-columns';
 import { type Judgement, statusOf, worstOf } from './judge';
 import type { MonitorMemory } from './judge-monitor';
 import type { MonitorOf } from './monitor';

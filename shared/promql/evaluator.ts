@@ -1,15 +1,21 @@
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import {
+  grainEndMs,
+  grainStartMs,
+  type SampleColumns,
+  staleMarkers,
+  withoutStale,
+} from '../model/sample-columns';
 import { aggregate, countValues, selectTop, sortByValue } from './aggregate';
 import { durationMs } from './durations';
 import { PromqlError } from './errors';
 import { DATE_FUNCTIONS, FLOAT_FUNCTIONS, greatest, least } from './float-functions';
-import { grainEndMs, grainStartMs, overPoints } from './grains';
+import { overPoints } from './grains';
 import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } from './histogram';
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
 import { type QueryContext, type Reference, referenceOf, subquerySteps } from './plan';
 import { type LiveSamples, RANGE_FUNCTIONS, type RangeFunction } from './range-functions';
-import { type SampleColumns, staleMarkers, withoutStale } from './store';
 import {
   type Aggregation,
   type Binary,

@@ -2,9 +2,10 @@
  * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result over
  * points as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
  */
+
 import { CompensatedSum } from '../model/compensated-sum';
+import type { RollupUse } from '../model/sample-columns';
 import { type ChangeFunction, extrapolation, type LiveSamples, type RangeValue } from './range-functions';
-import type { RollupUse } from './store';
 
 /** Range functions that can be computed from rollups, and how each of them uses the samples of a range. */
 export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
@@ -99,12 +100,4 @@ function changeOverPoints(points: LiveSamples, counts: Float64Array, name: Chang
         else if (values[i]! < values[i - 1]!) change += values[i - 1]!;
     return extrapolate(change, from, to, countOf(counts, from, to), stepRange);
   };
-}
-
-export function grainStartMs(ms: number, grainMs: number): number {
-  return Math.floor(ms / grainMs) * grainMs;
-}
-
-export function grainEndMs(ms: number, grainMs: number): number {
-  return Math.ceil(ms / grainMs) * grainMs;
 }

@@ -1,7 +1,8 @@
 import { type Labels, labelsKey } from '../model/labels';
 import { type Matcher, seriesTest } from '../model/matcher';
+import { firstFrom, type SampleColumns } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
-import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
+import type { SampleStore, SelectedSamples } from './store';
 
 /** Bits of Prometheus' stale marker, which marks the end of a series. */
 export const STALE_BITS = 0x7ff0000000000002n;

@@ -1,7 +1,8 @@
 import { labelsKey } from '../model/labels';
 import type { Matcher } from '../model/matcher';
+import type { SampleColumns } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
-import type { SampleColumns, SampleStore, SelectedSamples } from './store';
+import type { SampleStore, SelectedSamples } from './store';
 
 /** Combines two stores. If both have a sample for the same series and time, the upper store's sample is used. */
 export class OverlayStore implements SampleStore {

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../model/duration';
+import { grainEndMs, grainStartMs, type RequestedGrains, type RollupUse } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { durationMs, type QueryTimes } from './durations';
-import { grainEndMs, grainStartMs, ROLLUP_USES, SELECTOR_USE } from './grains';
-import type { RequestedGrains, RollupUse } from './store';
+import { ROLLUP_USES, SELECTOR_USE } from './grains';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
 import type { Steps } from './vectors';
 

@@ -1,5 +1,6 @@
 import { concat } from '../model/columns';
 import { type Labels, labelsKey } from '../model/labels';
+import type { RequestedGrains, SampleColumns } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { SharedTimes } from '../model/shared-times';
 import { PromqlError, TooManyValuesError } from './errors';
@@ -9,7 +10,7 @@ import { parsePromql } from './parser';
 import { evaluateInParts, IndivisibleError } from './parts';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { LiveSamples } from './range-functions';
-import type { RequestedGrains, SampleColumns, SampleStore } from './store';
+import type { SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 

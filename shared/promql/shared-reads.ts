@@ -1,9 +1,10 @@
 import type { Matcher } from '../model/matcher';
+import { firstFrom, type SampleColumns } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from './errors';
 import { planSelects } from './plan';
 import { DEFAULT_TIMES } from './query';
-import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
+import type { SampleStore, SelectedSamples } from './store';
 import type { Expr } from './syntax';
 
 interface PlannedRead {

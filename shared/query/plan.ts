@@ -1,8 +1,8 @@
 import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, daysIn, type PartitionRef, windowStartMs } from '../model/placement';
+import type { RequestedGrains } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
-import type { RequestedGrains } from '../promql/store';
 
 /** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {

@@ -1,4 +1,4 @@
-import { firstFrom, type RequestedGrains, type SampleColumns, withoutStale } from '../promql/store';
+import { firstFrom, type RequestedGrains, type SampleColumns, withoutStale } from '../model/sample-columns';
 import { withJoined } from './find-series';
 import type { Points } from './rolled-points';
 import type { SourceBlock } from './select';

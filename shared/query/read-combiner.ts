@@ -1,10 +1,10 @@
 import { mergeLayouts } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
 import type { Matcher } from '../model/matcher';
+import type { RequestedGrains } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
 import { anyLimiter, JoinedCalls, type Limiter, limiter } from '../platform/concurrency';
-import type { RequestedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { joinStats, readSource, type SourceResult } from './read';
 import { ExpectedSamples, type ReadBudget } from './read-budget';

@@ -1,12 +1,18 @@
 /** Computes points from rollups: see {@link RollupUse}. */
+
 import type { ReadGrains } from '../cold/rollup-format';
 import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/rollup-grains';
 import type { ReadPlace, RolledObject } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
+import {
+  firstFrom,
+  grainStartMs,
+  type RequestedGrains,
+  type RollupUse,
+  type SampleColumns,
+} from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { SharedTimes } from '../model/shared-times';
-import { grainStartMs } from '../promql/grains';
-import { firstFrom, type RequestedGrains, type RollupUse, type SampleColumns } from '../promql/store';
 
 /** Points of a series, ascending. Series whose grains have the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;

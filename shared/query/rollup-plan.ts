@@ -7,8 +7,8 @@ import { deletionsKey, spanOf } from '../cold/rollup-span';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/placement';
+import type { RequestedGrains } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
-import type { RequestedGrains } from '../promql/store';
 
 /** Facts about a read that are known before it reads the archive. */
 export interface RollupFacts {

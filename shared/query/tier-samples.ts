@@ -1,7 +1,8 @@
 import type { Matcher } from '../model/matcher';
+import type { RequestedGrains } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { RequestedGrains, SampleStore, SelectedSamples, SelectOptions } from '../promql/store';
+import type { SampleStore, SelectedSamples, SelectOptions } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';

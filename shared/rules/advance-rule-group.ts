@@ -1,11 +1,12 @@
 import { type DueTicks, dueTicks, type EvaluationTime } from '../alerting/tasks/due-ticks';
 import type { Notification } from '../alerting/tasks/notification';
 import { type Labels, labelsKey } from '../model/labels';
+import type { SampleColumns } from '../model/sample-columns';
 import { MemorySampleStore, STALE_BITS } from '../promql/memory-store';
 import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import type { SharedReads } from '../promql/shared-reads';
-import type { SampleColumns, SampleStore } from '../promql/store';
+import type { SampleStore } from '../promql/store';
 import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
 import { evaluateRuleGroup, type RuleState } from './evaluate-rule-group';
 import { IncompleteError, instantVector, wholeOf } from './instant-vector';

@@ -1,12 +1,13 @@
 import type { Alert } from '../alerting/delivery/alert';
 import { DAY_MS } from '../model/duration';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
+import { firstFrom, type SampleColumns } from '../model/sample-columns';
 import type { TimeRange } from '../model/selection';
 import { MemorySampleStore } from '../promql/memory-store';
 import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
-import { firstFrom, type SampleColumns, type SampleStore } from '../promql/store';
+import type { SampleStore } from '../promql/store';
 import { ALERT_SERIES, ruleNameOf } from './evaluate-rule';
 import { evaluateRuleGroup, type RuleState, type WriteSamples } from './evaluate-rule-group';
 import { instantVector } from './instant-vector';

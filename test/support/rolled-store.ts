@@ -8,9 +8,10 @@ import { DAY_MS } from '../../shared/model/duration';
 import { labelsKey } from '../../shared/model/labels';
 import { type Layout, layoutOf } from '../../shared/model/layout';
 import type { Matcher } from '../../shared/model/matcher';
+import type { SampleColumns } from '../../shared/model/sample-columns';
 import type { TimeRange } from '../../shared/model/selection';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
-import type { SampleColumns, SampleStore, SelectOptions } from '../../shared/promql/store';
+import type { SampleStore, SelectOptions } from '../../shared/promql/store';
 import { PointJoiner } from '../../shared/query/point-joiner';
 import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 

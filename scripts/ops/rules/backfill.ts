@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { bodiesOf } from '../../../shared/alerting/result-bodies';
 import { labelsKey } from '../../../shared/model/labels';
-import type { SampleColumns } from '../../../shared/promql/store';
+import type { SampleColumns } from '../../../shared/model/sample-columns';
 import type { RuleGroup } from '../../../shared/rules/rule-document';
 import { apiUrlOf, apiUrlOption } from '../api-url';
 import { type CommonOptions, command, run } from '../command';

@@ -5,8 +5,8 @@ import { RemoteReadStore } from '../../../scripts/ops/rules/remote-read-store';
 import { TenantApi } from '../../../scripts/ops/tenant-api';
 import { labelsOf } from '../../../shared/model/labels';
 import { equals } from '../../../shared/model/matcher';
+import type { SampleColumns } from '../../../shared/model/sample-columns';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
-import type { SampleColumns } from '../../../shared/promql/store';
 import { decodeReadRequest, encodeSamples } from '../../../shared/protocol/prometheus/remote-read';
 import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
 

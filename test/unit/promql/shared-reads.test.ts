@@ -1,11 +1,12 @@
 import type { Matcher } from '../../../shared/model/matcher';
+import { staleMarkers } from '../../../shared/model/sample-columns';
 import type { TimeRange } from '../../../shared/model/selection';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
 import { OverlayStore } from '../../../shared/promql/overlay-store';
 import { parsePromql } from '../../../shared/promql/parser';
 import { instantQuery } from '../../../shared/promql/query';
 import { SharedReads } from '../../../shared/promql/shared-reads';
-import { type SampleStore, staleMarkers } from '../../../shared/promql/store';
+import type { SampleStore } from '../../../shared/promql/store';
 
 const OPTIONS = { limits: { maxSeries: 100, maxSamples: 1000, maxValues: 1000 }, isLate: () => false };
 const SERIES = [

@@ -1,8 +1,9 @@
 import { decodeJson, encodeJson } from '../../../shared/alerting/tasks/task-states';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
+import type { SampleColumns } from '../../../shared/model/sample-columns';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
 import { SharedReads } from '../../../shared/promql/shared-reads';
-import type { SampleColumns, SampleStore } from '../../../shared/promql/store';
+import type { SampleStore } from '../../../shared/promql/store';
 import {
   type AdvancedRuleGroup,
   type AdvanceOptions,

@@ -1,6 +1,6 @@
 import { type Labels, labelsOf } from '../../../shared/model/labels';
+import { staleMarkers } from '../../../shared/model/sample-columns';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
-import { staleMarkers } from '../../../shared/promql/store';
 import { type BacktestOptions, type BacktestPart, backtest } from '../../../shared/rules/backtest';
 import { parseRuleFile } from '../../../shared/rules/rule-file';
 
