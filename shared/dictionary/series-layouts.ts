@@ -1,6 +1,7 @@
 import { compareLabels, labelsKey } from '../model/labels';
 import { cutSeries } from '../model/layout';
-import { type PackedLayout, packSeries } from '../model/packed-layout';
+import { encodeLayout } from '../model/layout-bytes';
+import { type PackedLayout, packLayout } from '../model/packed-layout';
 import { splitIndexOf } from '../model/placement';
 import { NamedSeries } from './named-series';
 import type { SeriesDictionary } from './series-dictionary';
@@ -38,7 +39,7 @@ export function layoutsOf(
     // Many series may hash into the same group by chance. Divide them further, into layouts within the bounds.
     cutSeries(own, ({ series }) => dictionary.keyBytesOf(series)).map((part) => ({
       splitIndex,
-      layout: packSeries(part),
+      layout: packLayout(encodeLayout(part)),
       series: Int32Array.from(part, ({ series }) => series),
     })),
   );

@@ -13,8 +13,9 @@ import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import { byKey, cutSeries, type KeyedLabels } from '../model/layout';
+import { encodeLayout } from '../model/layout-bytes';
 import { openLayout } from '../model/open-layouts';
-import { type PackedLayout, packSeries } from '../model/packed-layout';
+import { type PackedLayout, packLayout } from '../model/packed-layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
 import type { CommonLayouts } from './common-layouts';
@@ -251,7 +252,7 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
     part.forEach(({ row, value }, i) => {
       values.set(row.values.subarray(value * 8, value * 8 + 8), i * 8);
     });
-    return { layout: packSeries(part), version, values };
+    return { layout: packLayout(encodeLayout(part)), version, values };
   });
 }
 

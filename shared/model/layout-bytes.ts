@@ -53,11 +53,6 @@ function checkDistinct(bytes: Uint8Array): void {
 
 /** Encodes a layout of distinct series, at least one, sorted by {@link labelsKey}. */
 export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): Buffer {
-  return encodeSeries(new ByteWriter(4096), ordered);
-}
-
-/** Like {@link encodeLayout}, but uses a given writer. */
-export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
   let shared = first.labels;
@@ -66,7 +61,8 @@ export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly la
   for (const { labels } of ordered)
     for (const [name] of without(labels, shared)) if (!names.has(name)) names.set(name, names.size);
 
-  withShared(writer.byte(FORMAT).uvarint(ordered.length), shared).uvarint(names.size);
+  const writer = new ByteWriter(4096).byte(FORMAT).uvarint(ordered.length);
+  withShared(writer, shared).uvarint(names.size);
   for (const name of names.keys()) writer.text(name);
   for (const { labels } of ordered) {
     writer.uvarint(labels.length - shared.length);

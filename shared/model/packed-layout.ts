@@ -1,8 +1,6 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { ByteWriter } from './bytes';
 import { type Id, idText } from './id';
-import type { Labels } from './labels';
-import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
+import { layoutIdOf, seriesCountOf } from './layout-bytes';
 
 /**
  * A packed layout: a layout whose bytes are compressed with zstd. The layout is compressed once, when it is made;
@@ -69,22 +67,4 @@ export function bytesOfPacked({ packed, bytes }: Pick<PackedLayout, 'packed' | '
 /** Returns a layout without its unpacked bytes, for caches. */
 export function withoutBytes({ bytes, ...layout }: PackedLayout): PackedLayout {
   return layout;
-}
-
-/** If a layout is larger than this, {@link packSeries} replaces the buffer afterwards, to free its memory. */
-const MAX_SCRATCH_BYTES = 1_000_000;
-
-/** Reused buffer for the bytes of a layout. */
-let scratch = new ByteWriter(64 * 1024);
-
-/**
- * Encodes and packs a layout, like {@link encodeLayout} and {@link packLayout} but without allocating a buffer for the
- * unpacked bytes.
- *
- * @param ordered distinct series, at least one, sorted by their key
- */
-export function packSeries(ordered: readonly { readonly labels: Labels }[]): PackedLayout {
-  const bytes = encodeSeries(scratch.restart(), ordered);
-  if (bytes.length > MAX_SCRATCH_BYTES) scratch = new ByteWriter(64 * 1024);
-  return packLayout(bytes);
 }
