@@ -92,25 +92,13 @@ export interface PrepareDependencies {
   readonly deletionsOf: DeletionsOf;
 }
 
-/**
- * Fetches the data needed to write groups, one slice at a time. While the caller writes a slice, the next slice is
- * being fetched.
- */
+/** Fetches the data needed to write groups, one slice at a time. */
 export async function* prepare(
   dependencies: PrepareDependencies,
   ref: PartitionRef,
   day: Day,
   works: Iterable<GroupWork> | AsyncIterable<GroupWork>,
 ): AsyncGenerator<PreparedGroup> {
-  for await (const slice of readAhead(preparedSlices(dependencies, ref, day, works))) yield* slice;
-}
-
-async function* preparedSlices(
-  dependencies: PrepareDependencies,
-  ref: PartitionRef,
-  day: Day,
-  works: Iterable<GroupWork> | AsyncIterable<GroupWork>,
-): AsyncGenerator<PreparedGroup[]> {
   let slice: GroupWork[] = [];
   let bytes = 0;
   const fetched = () => mapLimited(slice, PARALLEL, (work) => prepareGroup(dependencies, ref, day, work));
@@ -118,11 +106,11 @@ async function* preparedSlices(
     slice.push(work);
     bytes += (work.items ?? []).reduce((sum, { chunk }) => sum + chunk.length, 0);
     if (slice.length < SLICE_GROUPS && bytes < SLICE_BYTES) continue;
-    yield await fetched();
+    yield* await fetched();
     slice = [];
     bytes = 0;
   }
-  if (slice.length > 0) yield await fetched();
+  if (slice.length > 0) yield* await fetched();
 }
 
 async function prepareGroup(
@@ -140,20 +128,4 @@ async function prepareGroup(
     laidOut.push({ item, layout: await catalogue.layout(ref.tenantId, group, layoutId) });
   }
   return { plan, deletions, items: laidOut };
-}
-
-/** Yields the values of `source`, and requests the next value while the caller works on the current one. */
-async function* readAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
-  let next = source.next();
-  try {
-    for (;;) {
-      const { done, value } = await next;
-      if (done) return;
-      next = source.next();
-      yield value;
-    }
-  } finally {
-    // If the caller stops early, nobody awaits the pending request, so its failure must be handled here.
-    next.catch(() => {});
-  }
 }
