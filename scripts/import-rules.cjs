@@ -170,6 +170,12 @@ module.exports = {
       {},
       { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     ),
+    rule(
+      'no-circle-of-types',
+      'Modules import types of each other in a circle. Only a dictionary and its parts, and the views of the page, do so.',
+      { pathNot: '^(shared/dictionary|functions/page/browser)/' },
+      { circular: true },
+    ),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, untilReady } from './server-process';
 import { hotServerBinary } from './servers';
+import type { SlotRange } from './slot-moves';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
@@ -28,9 +29,6 @@ export interface ClusterNode {
   readonly pid: number;
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
 }
-
-/** Slots from `first` to `last`, both inclusive, as in the cluster's commands. */
-export type SlotRange = readonly [first: number, last: number];
 
 export interface ClusterShape {
   /** @default 3 */

@@ -1,5 +1,4 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import type { FunctionResource } from './template';
 
 /** A permission that a statement of a function's role grants. */
 export interface Right {
@@ -48,7 +47,10 @@ export function rightsOf(statements: readonly Statement[]): Right[] {
  * Writes the functions' permissions for the stand-in for AWS (rights.py), which rereads the file when it
  * changes.
  */
-export function writeRights(file: string, functions: readonly FunctionResource[]): void {
+export function writeRights(
+  file: string,
+  functions: readonly { readonly name: string; readonly rights: readonly Right[] }[],
+): void {
   const rights = Object.fromEntries(functions.map(({ name, rights }) => [name, rights]));
   writeFileSync(`${file}.new`, JSON.stringify(rights));
   renameSync(`${file}.new`, file);

@@ -1,4 +1,5 @@
-import type { SlotRange } from './cluster';
+/** Slots from `first` to `last`, both inclusive, as in the cluster's commands. */
+export type SlotRange = readonly [first: number, last: number];
 
 /** Slots that one primary gives to another. Primaries are given by their index. */
 export interface SlotMove {

@@ -7,7 +7,20 @@ import {
   TestFailoverCommand,
 } from '@aws-sdk/client-elasticache';
 import { OperatorError, stageOf } from './invoke';
-import type { Resharding, ShardState } from './scale';
+
+/** Changes the number of shards by moving slots. */
+export interface Resharding {
+  look(): Promise<ShardState>;
+  /** Starts a change of the number of shards. */
+  begin(shards: number): Promise<void>;
+}
+
+/** State of the hot tier's shards. */
+export interface ShardState {
+  readonly shards: number;
+  /** Whether a change is in progress. */
+  readonly isChanging: boolean;
+}
 
 /** A stage's replication group: reshards it online, and tests its failover. */
 export class StageCache implements Resharding {

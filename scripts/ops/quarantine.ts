@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { QuarantinedRecord, QuarantineList } from '../../shared/operations/quarantine-commands';
-import type { RedriveObject, RedriveResult } from '../../shared/recovery/redrive';
+import type { RedriveResult } from '../../shared/recovery/redrive';
+import type { RedriveObject } from '../../shared/recovery/redrive-bucket';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 import { invokeInSlices } from './invoke-in-slices';

@@ -3,23 +3,10 @@ import type { Command } from 'commander';
 import type { MemoryWatch } from '../../shared/operations/memory-commands';
 import { type CommonOptions, command, run } from './command';
 import { drain } from './drain';
+import type { Resharding } from './elasticache';
 import { type Functions, OperatorError } from './invoke';
 import { parseCount } from './option-values';
 import { interruptibleSlices } from './signals';
-
-/** State of the hot tier's shards. */
-export interface ShardState {
-  readonly shards: number;
-  /** Whether a change is in progress. */
-  readonly isChanging: boolean;
-}
-
-/** Changes the number of shards by moving slots. */
-export interface Resharding {
-  look(): Promise<ShardState>;
-  /** Starts a change of the number of shards. */
-  begin(shards: number): Promise<void>;
-}
 
 export interface ScaleOptions {
   readonly shards: number;

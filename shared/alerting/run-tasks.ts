@@ -3,6 +3,7 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import type { SendReport } from './delivery/send';
+import type { QuietPeriod } from './tasks/due-ticks';
 import { dueTicks, type EvaluationTime } from './tasks/due-ticks';
 import type {
   EvaluatedTask,
@@ -12,7 +13,6 @@ import type {
   TaskEvaluation,
 } from './tasks/evaluation';
 import type { EvaluatorStore } from './tasks/evaluator-store';
-import type { QuietPeriod } from './tasks/ingest-quiet';
 import type { IndexedTask, TaskIndex } from './tasks/task-index';
 
 export interface TaskRunDependencies {

@@ -8,7 +8,7 @@ import type { Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
 import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
-import type { WarmItem } from '../warm/warm-tier';
+import type { WarmItem } from '../warm/warm-item';
 import { mergeInTime } from './merge';
 import type { GroupCompaction } from './plan';
 

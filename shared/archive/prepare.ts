@@ -6,7 +6,8 @@ import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import { type Id, idText } from '../model/id';
 import { type Day, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import type { WarmItem, WarmTier } from '../warm/warm-tier';
+import type { WarmItem } from '../warm/warm-item';
+import type { WarmTier } from '../warm/warm-tier';
 import { type LaidOutItem, type PreparedGroup, withoutDeleted } from './part-writer';
 import type { ChunkFacts, GroupCompaction } from './plan';
 

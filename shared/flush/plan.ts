@@ -2,7 +2,8 @@ import { type Block, cutBlock, encodeChunk, sliceBlock } from '../codec';
 import type { Id } from '../model/id';
 import { type Layout, MAX_MERGED_BYTES, mergeLayouts } from '../model/layout';
 import { type Day, dayOf } from '../model/placement';
-import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
+import type { WarmItem } from '../warm/warm-item';
+import { MAX_ITEM_CHUNK_BYTES, revisionOf } from '../warm/warm-tier';
 
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are due, and

@@ -13,7 +13,6 @@ import { promqlOf } from './expression-promql';
 import {
   AVERAGE_RANGE_MS,
   GONE_MS,
-  type JudgedSamples,
   type Judgement,
   judgeLines,
   judgeMissing,
@@ -25,6 +24,7 @@ import {
   worstOf,
 } from './judge';
 import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
+import type { JudgedSamples } from './percent-metrics';
 import { percentMetricOf } from './percent-metrics';
 import { isInScope, isWatchedStatus, watches } from './scope';
 import type { Track } from './tracks';

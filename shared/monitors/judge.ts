@@ -1,10 +1,5 @@
 import type { AlertStatus } from './alert-record';
-
-/** Values at ascending Unix times in ms. */
-export interface JudgedSamples {
-  readonly timestamps: Float64Array;
-  readonly values: Float64Array;
-}
+import type { JudgedSamples } from './percent-metrics';
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {

@@ -1,4 +1,8 @@
-import type { JudgedSamples } from './judge';
+/** Values at ascending Unix times in ms. */
+export interface JudgedSamples {
+  readonly timestamps: Float64Array;
+  readonly values: Float64Array;
+}
 
 /** How to compute a percentage from posted metrics. */
 interface PercentMetric {

@@ -1,6 +1,7 @@
 import { InvalidEventError } from '../platform/event';
 import { BUCKET_PREFIX } from '../platform/names';
-import { type RedriveDependencies, type RedriveObject, recordsInObject } from '../recovery/redrive';
+import { type RedriveDependencies, recordsInObject } from '../recovery/redrive';
+import type { RedriveObject } from '../recovery/redrive-bucket';
 
 /** One page of quarantined records. */
 export interface QuarantineList {

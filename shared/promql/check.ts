@@ -1,5 +1,6 @@
 import { parseError } from './errors';
-import { COMPARISONS, childrenOf, type Expr, SET_OPERATORS, typeOf, type ValueType } from './syntax';
+import type { ValueType } from './signatures';
+import { COMPARISONS, childrenOf, type Expr, SET_OPERATORS, typeOf } from './syntax';
 
 /** The names that Prometheus' documentation uses for the types. */
 const NAMES: Record<ValueType, string> = {

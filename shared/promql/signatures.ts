@@ -1,4 +1,4 @@
-import type { ValueType } from './syntax';
+export type ValueType = 'scalar' | 'vector' | 'matrix' | 'string';
 
 /** A function's name, argument types and result type. */
 export interface PromqlFunction {

@@ -1,13 +1,11 @@
 import type { Matcher } from '../model/matcher';
-import type { PromqlFunction } from './signatures';
+import type { PromqlFunction, ValueType } from './signatures';
 
 /** Position of an expression in the query: the indexes of its first character, and just past its last one. */
 interface Located {
   readonly start: number;
   readonly end: number;
 }
-
-export type ValueType = 'scalar' | 'vector' | 'matrix' | 'string';
 
 export type Expr =
   | NumberLiteral

@@ -1,9 +1,9 @@
-import { sampleCount } from '../codec';
+import { type Block, sampleCount } from '../codec';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
-import type { SourceResult } from './read';
+import type { Points } from './rolled-points';
 
 /** Number of matching steps after which the clock is checked. One million steps take a few ms. */
 const STEPS_A_CHECK = 1_000_000;
@@ -132,7 +132,7 @@ export class ExpectedSamples {
    *
    * @throws {SelectLimitError}
    */
-  settle({ block, points }: Pick<SourceResult, 'block' | 'points'>): void {
+  settle({ block, points }: { block: Block; points?: readonly Points[] | undefined }): void {
     let count = sampleCount(block);
     for (const { timestamps } of points ?? []) count += timestamps.length;
     this.budget.expectSamples(-this.largestEstimate(), this.matchers);

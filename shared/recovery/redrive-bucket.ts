@@ -1,6 +1,12 @@
 import { DeleteObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
 import { getObject } from '../platform/object-body';
-import type { RedriveObject } from './redrive';
+
+/** An object of the bucket that can be redriven. */
+export interface RedriveObject {
+  readonly key: string;
+  readonly bytes: number;
+  readonly modifiedMs: number;
+}
 
 /**
  * Reads and deletes the objects in the bucket that can be redriven, that is, ingested again:

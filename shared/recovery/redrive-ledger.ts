@@ -1,7 +1,31 @@
 import { metaKeys } from '../platform/keys';
 import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
-import type { RedriveEntry, RedriveProgress } from './redrive';
+
+/** A ledger entry. It states that the records of an object may have been appended to memory. */
+export interface RedriveEntry {
+  /** The last complete append. Undefined if an append has begun, but may not have finished. */
+  readonly appended:
+    | {
+        /** The highest watermark of any shard after the append, in ms. */
+        readonly watermarkMs: number;
+        /** Number of times that any loss had been noticed before the append (recovery-table.ts). */
+        readonly notices: number;
+      }
+    | undefined;
+  /** Number of recovery steps since the append in which a store refused the records: see {@link redriveLost}. */
+  readonly refusals: number;
+}
+
+/** Progress of the flushers and the ingester. */
+export interface RedriveProgress {
+  /** The flushed-until time: every sample that arrived earlier has left memory, in ms; 0 if unknown. */
+  readonly flushedUntilMs: number;
+  /** The highest watermark of any shard, in ms. */
+  readonly watermarkMs: number;
+  /** Number of times that any loss has been noticed so far (recovery-table.ts). */
+  readonly notices: number;
+}
 
 /** How long an entry is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
 const ENTRY_TTL_S = 100 * 86_400;

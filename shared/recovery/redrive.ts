@@ -2,15 +2,8 @@ import { bucketKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/record-decoder';
 import type { S3RedriveStore } from './redrive-bucket';
-import type { TableRedriveLedger } from './redrive-ledger';
+import type { RedriveEntry, RedriveProgress, TableRedriveLedger } from './redrive-ledger';
 import { ARRIVAL_SLACK_MS } from './watermarks';
-
-/** An object of the bucket that can be redriven. */
-export interface RedriveObject {
-  readonly key: string;
-  readonly bytes: number;
-  readonly modifiedMs: number;
-}
 
 /** Ingests records again, with the code of the ingester. Appending a record twice changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
@@ -23,31 +16,6 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   /** Sequence numbers of the records that still cannot be decoded; they are in quarantine. */
   readonly quarantined: readonly string[];
 }>;
-
-/** A ledger entry. It states that the records of an object may have been appended to memory. */
-export interface RedriveEntry {
-  /** The last complete append. Undefined if an append has begun, but may not have finished. */
-  readonly appended:
-    | {
-        /** The highest watermark of any shard after the append, in ms. */
-        readonly watermarkMs: number;
-        /** Number of times that any loss had been noticed before the append (recovery-table.ts). */
-        readonly notices: number;
-      }
-    | undefined;
-  /** Number of recovery steps since the append in which a store refused the records: see {@link redriveLost}. */
-  readonly refusals: number;
-}
-
-/** Progress of the flushers and the ingester. */
-export interface RedriveProgress {
-  /** The flushed-until time: every sample that arrived earlier has left memory, in ms; 0 if unknown. */
-  readonly flushedUntilMs: number;
-  /** The highest watermark of any shard, in ms. */
-  readonly watermarkMs: number;
-  /** Number of times that any loss has been noticed so far (recovery-table.ts). */
-  readonly notices: number;
-}
 
 export interface RedriveDependencies {
   readonly store: Pick<S3RedriveStore, 'list' | 'read' | 'delete'>;

@@ -6,8 +6,9 @@ import type { GroupId } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { WarmDay } from './plan';
+import type { WarmItem } from './warm-item';
 import type { PickedChunk } from './warm-item-cache';
-import type { WarmItem, WarmTier } from './warm-tier';
+import type { WarmTier } from './warm-tier';
 
 /** Maximum number of requests in progress. */
 const PARALLEL = 16;

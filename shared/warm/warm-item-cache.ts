@@ -4,7 +4,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, partitionText } from '../model/placement';
 import type { WarmDay } from './plan';
-import type { WarmItem } from './warm-tier';
+import type { WarmItem } from './warm-item';
 
 /** A group's items of one day, and the number of announcements of the day that the items include. */
 interface CountedItems {

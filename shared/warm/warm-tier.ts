@@ -16,28 +16,8 @@ import {
   updateItemIf,
 } from '../platform/table';
 import { planKeys, type WantedWindows } from './plan';
+import type { WarmItem } from './warm-item';
 import { WarmItemCache } from './warm-item-cache';
-
-/**
- * One chunk in DynamoDB. It holds the samples of a group-window, or of a part of its time range if the whole window
- * does not fit into one item. A layer is a set of items of one window whose chunks have the same layout. A window has
- * several layers if one layout cannot hold all of its series.
- */
-export interface WarmItem {
-  readonly group: GroupId;
-  readonly windowStart: number;
-  /** 0 for the first layer, which is nearly always the only one. */
-  readonly layer: number;
-  /** Start of the item's time range, in ms; a window's first item starts with the window. */
-  readonly startMs: number;
-  /**
-   * Hash of the chunk. Conditional writes compare it. Archive objects list the revisions of the items that they hold.
-   */
-  readonly revision: string;
-  readonly chunk: Uint8Array;
-  /** Whether the window had several items when this one was written. */
-  readonly isDivided?: boolean;
-}
 
 /** The items that a read wants from one group and day. */
 export interface GroupRequest extends WantedWindows {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile } from '../../scripts/bench/frame/quantile';
 import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
-import { type Resharding, scale } from '../../scripts/ops/scale';
+import type { Resharding } from '../../scripts/ops/elasticache';
+import { scale } from '../../scripts/ops/scale';
 import { flushPartition } from '../../shared/flush/execute';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { watchMemory } from '../../shared/operations/memory-commands';

@@ -1,5 +1,4 @@
-import type { RuleTestFailure } from './run-tests';
-import type { RuleTestFileResult } from './test';
+import type { RuleTestFailure, RuleTestFileResult } from './run-tests';
 
 /** Formats the results of rule tests as JUnit XML, with a suite per file and a case per test. */
 export function junitXml(results: readonly RuleTestFileResult[]): string {

@@ -28,6 +28,14 @@ export interface RuleTestResult {
   readonly unsupported: readonly string[];
 }
 
+/** Result of a file of tests. */
+export interface RuleTestFileResult {
+  readonly file: string;
+  /** Reasons why the file or its rules could not be read. If there are any, no test has been run. */
+  readonly errors: readonly string[];
+  readonly tests: readonly RuleTestResult[];
+}
+
 export interface RuleTestFailure {
   /** Description of the case, including the error if it failed with one. */
   readonly what: string;

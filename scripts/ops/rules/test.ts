@@ -8,15 +8,8 @@ import { progress } from '../command';
 import { OperatorError } from '../invoke';
 import { readRuleFile } from './check';
 import { junitXml } from './junit';
-import { type RuleTestFailure, type RuleTestResult, runRuleTest } from './run-tests';
+import { type RuleTestFailure, type RuleTestFileResult, type RuleTestResult, runRuleTest } from './run-tests';
 import { parseRuleTestFile } from './test-file';
-
-export interface RuleTestFileResult {
-  readonly file: string;
-  /** Reasons why the file or its rules could not be read. If there are any, no test has been run. */
-  readonly errors: readonly string[];
-  readonly tests: readonly RuleTestResult[];
-}
 
 interface TestOptions {
   readonly run?: readonly string[];

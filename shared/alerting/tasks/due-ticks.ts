@@ -1,5 +1,13 @@
 import { MINUTE_MS } from '../../model/duration';
-import type { QuietPeriod } from './ingest-quiet';
+
+/** A period in which tenants posted almost nothing, so an absent series does not indicate a problem. */
+export interface QuietPeriod {
+  readonly fromMs: number;
+  /** End of the period; undefined while it lasts. */
+  readonly toMs?: number;
+  /** Number of tenants that usually posted in a minute before the period. */
+  readonly usual: number;
+}
 
 /** Maximum age of a tick that is still evaluated, in ms. An evaluator outage shorter than this leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;

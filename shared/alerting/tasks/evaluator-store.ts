@@ -19,9 +19,9 @@ import {
   type Table,
   tryWrite,
 } from '../../platform/table';
+import type { QuietPeriod } from './due-ticks';
 import { MAX_TICK_AHEAD_MS } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
-import type { QuietPeriod } from './ingest-quiet';
 import {
   type EventBatch,
   isEventBatch,

@@ -2,16 +2,8 @@ import { MINUTE_MS } from '../../model/duration';
 import type { Id } from '../../model/id';
 import type { BudgetName } from '../../tenancy/tenant-meter';
 import type { UsageTable } from '../../tenancy/usage-table';
+import type { QuietPeriod } from './due-ticks';
 import type { EvaluatorStore } from './evaluator-store';
-
-/** A period in which tenants posted almost nothing, so an absent series does not indicate a problem. */
-export interface QuietPeriod {
-  readonly fromMs: number;
-  /** End of the period; undefined while it lasts. */
-  readonly toMs?: number;
-  /** Number of tenants that usually posted in a minute before the period. */
-  readonly usual: number;
-}
 
 /**
  * A tenant that posts less than this share of its usual samples does not count as posting. A minute is quiet if less

@@ -7,6 +7,7 @@ import { MAX_AHEAD_MS } from '../../model/placement';
 import type { Encoded } from '../field-range';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
+import type { OtlpMetadata } from './count-points';
 import { TARGET_INFO_NAME } from './count-points';
 import {
   type Attribute,
@@ -39,14 +40,6 @@ export interface DroppedPoints {
   /** Sentences for the sender. If no point was rejected, the sentences are warnings. */
   readonly reasons: readonly string[];
   readonly metadata: readonly OtlpMetadata[];
-}
-
-/** A metric's type, help and unit, by its name in Prometheus. */
-export interface OtlpMetadata {
-  readonly family: string;
-  readonly type: 'gauge' | 'counter' | 'histogram' | 'summary';
-  readonly help: string;
-  readonly unit: string;
 }
 
 /** Bits of the value 1, and of Prometheus' stale marker. */

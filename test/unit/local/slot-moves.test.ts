@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SlotRange } from '../../../scripts/local/cluster';
+import type { SlotRange } from '../../../scripts/local/slot-moves';
 import { planSlotMoves } from '../../../scripts/local/slot-moves';
 
 /** Each primary's slots after the moves. */

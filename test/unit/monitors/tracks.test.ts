@@ -1,5 +1,4 @@
 import {
-  type JudgedSamples,
   type Judgement,
   judgeLines,
   judgeMissing,
@@ -7,6 +6,7 @@ import {
   statusOf,
   worstOf,
 } from '../../../shared/monitors/judge';
+import type { JudgedSamples } from '../../../shared/monitors/percent-metrics';
 import { percentMetricOf } from '../../../shared/monitors/percent-metrics';
 import { isInScope, watches } from '../../../shared/monitors/scope';
 import { advanceTrack, closedByHand, type Track, type TrackRules } from '../../../shared/monitors/tracks';

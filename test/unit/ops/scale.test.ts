@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import type { Resharding, ShardState } from '../../../scripts/ops/elasticache';
 import { StageCache } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
-import { type Resharding, type ShardState, scale, scaleInterruptibly } from '../../../scripts/ops/scale';
+import { scale, scaleInterruptibly } from '../../../scripts/ops/scale';
 
 /** A cache that changes after several reads of its state, and functions that record their calls. */
 function world(shards: number, { looksToChange = 2, ignores = false, isChanging = false } = {}) {

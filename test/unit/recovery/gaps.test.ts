@@ -4,7 +4,8 @@ import { sourceOf } from '../../../shared/model/labels';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { type Gap, type GapDependencies, gapOf, KnownGaps, keepGaps } from '../../../shared/recovery/gaps';
-import { type RedriveEntry, redrive } from '../../../shared/recovery/redrive';
+import { redrive } from '../../../shared/recovery/redrive';
+import type { RedriveEntry } from '../../../shared/recovery/redrive-ledger';
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 

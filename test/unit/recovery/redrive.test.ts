@@ -5,11 +5,11 @@ import {
   MalformedRedriveObjectError,
   planRedrive,
   type RedriveDependencies,
-  type RedriveEntry,
   recordsInObject,
   redrive,
   redriveLost,
 } from '../../../shared/recovery/redrive';
+import type { RedriveEntry } from '../../../shared/recovery/redrive-ledger';
 import type { DeliveredRecord } from '../../../shared/stream/record-decoder';
 
 class CutOff extends Error {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { ingestQuiet, type QuietPeriod, quietOf } from '../../../../shared/alerting/tasks/ingest-quiet';
+import type { QuietPeriod } from '../../../../shared/alerting/tasks/due-ticks';
+import { ingestQuiet, quietOf } from '../../../../shared/alerting/tasks/ingest-quiet';
 import type { Id } from '../../../../shared/model/id';
 
 const MINUTE_MS = 60_000;
