@@ -1,5 +1,6 @@
 import { itemBytes } from '../../shared/platform/units';
 import { AwsError } from './aws-error';
+import { firstIndex } from './binary-search';
 import { compareTexts, type Given, holds, type Item, projected, updated, type Value } from './expressions';
 import type { Meter } from './meter';
 
@@ -379,17 +380,4 @@ function sweep(rows: Row[], beforeMs: number): void {
 /** Returns the index of the first row with this sort key or a later one. */
 function indexOf(rows: readonly Row[], sk: string): number {
   return firstIndex(0, rows.length, (i) => compareTexts(rows[i]!.sk, sk) >= 0);
-}
-
-/**
- * Returns the first index in the range that passes a test; `to` if none does. If an index passes, all later indexes
- * must pass, too.
- */
-function firstIndex(from: number, to: number, passes: (i: number) => boolean): number {
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (passes(middle)) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }

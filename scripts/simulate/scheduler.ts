@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../faults/random';
+import { firstIndex } from './binary-search';
 
 /** An action that runs at a virtual time. */
 export interface Task {
@@ -17,7 +18,8 @@ export interface Task {
 export class Scheduler {
   readonly random: Random;
   private readonly ties: Random;
-  private readonly heap: Task[] = [];
+  /** Tasks that wait, the next one last. */
+  private readonly queue: Task[] = [];
   private readonly hash = createHash('sha256');
   private current: number;
   private ran = 0;
@@ -61,7 +63,12 @@ export class Scheduler {
       run,
       isCancelled: false,
     };
-    this.push(task);
+    const { queue } = this;
+    queue.splice(
+      firstIndex(0, queue.length, (i) => isBefore(queue[i]!, task)),
+      0,
+      task,
+    );
     return task;
   }
 
@@ -82,7 +89,7 @@ export class Scheduler {
     promise.then(settle, settle);
     await idle();
     while (!isSettled) {
-      const task = this.pop();
+      const task = this.queue.pop();
       if (task === undefined)
         throw new Error(`at ${new Date(this.current).toISOString()} nothing is left to run`);
       if (task.isCancelled) continue;
@@ -93,36 +100,6 @@ export class Scheduler {
       await idle();
     }
     return promise;
-  }
-
-  private push(task: Task): void {
-    const { heap } = this;
-    let i = heap.push(task) - 1;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if (!isBefore(task, heap[parent]!)) break;
-      heap[i] = heap[parent]!;
-      i = parent;
-    }
-    heap[i] = task;
-  }
-
-  private pop(): Task | undefined {
-    const { heap } = this;
-    const [first] = heap;
-    const last = heap.pop();
-    if (first === undefined || last === undefined || heap.length === 0) return first;
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (!isBefore(heap[child]!, last)) break;
-      heap[i] = heap[child]!;
-      i = child;
-    }
-    heap[i] = last;
-    return first;
   }
 }
 
