@@ -24,6 +24,7 @@ export function readDependencies(times: CallTimes) {
     retention,
     warmTtl,
     purgeAfter: purgeAfterMs,
+    archiveAfter: archiveAfterMs,
     maxSampleAge: maxSampleAgeMs,
     flusherLanes,
   } = settings();
@@ -41,6 +42,7 @@ export function readDependencies(times: CallTimes) {
     directory: new ArchiveDirectory(meta, retention),
     rollups: rollupDirectory(meta, settings()),
     purgeAfterMs,
+    archiveAfterMs,
     losses: new LossWatch({
       hot,
       table: recovery,

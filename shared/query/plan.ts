@@ -21,12 +21,6 @@ export interface DayPlan {
 export const FEW_DAYS = 3;
 
 /**
- * Number of most recent days, including today, that are probably not archived yet. By default, the archiver waits
- * two days after a day ends.
- */
-export const RECENT_DAYS = 3;
-
-/**
  * Limits a range to times that may have samples. The result begins no earlier than the first UTC day of the retention,
  * and ends at most two days from now. (Post accepts samples up to a day ahead.)
  */

@@ -32,6 +32,8 @@ export interface ReadDependencies {
   readonly rollups?: RollupDirectory | undefined;
   /** Minimum time, in ms, from the commit of an object to the manifest until the purge of its warm items. */
   readonly purgeAfterMs: number;
+  /** Time from the end of a day until it is archived, in ms. */
+  readonly archiveAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly gaps: Pick<KnownGaps, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;

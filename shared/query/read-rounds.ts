@@ -38,7 +38,7 @@ export async function readRounds(
   const leastInHot = leastSamples(counted);
   expectSamples(plan, (series) => (series === request.wanted ? leastInHot : 0));
   return runRounds((requests) => fetchRound(plan, requests, leastInHot), stores, {
-    nowMs: stores.now(),
+    archivedUntilMs: stores.now() - stores.archiveAfterMs,
     grains,
     days,
     hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>

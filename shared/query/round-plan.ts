@@ -11,13 +11,14 @@ import type { LeftWindows } from '../hot/read-call';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
-import { type DayPlan, FEW_DAYS, RECENT_DAYS } from './plan';
+import { type DayPlan, FEW_DAYS } from './plan';
 import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
 /** Facts about a read that are known once memory has been read. */
 export interface RoundFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
-  readonly nowMs: number;
+  /** Days that ended by this time, in ms, have probably been archived. */
+  readonly archivedUntilMs: number;
   /** The kind of rollups that may replace samples; undefined if the read needs samples. */
   readonly grains: RollupFacts['grains'] | undefined;
   /** Days whose samples may be beyond memory, ascending. */
@@ -105,8 +106,8 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * left memory.
  */
 export function planRounds(facts: RoundFacts): Round {
-  const { days, nowMs, hasRead } = facts;
-  const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
+  const { days, archivedUntilMs, hasRead } = facts;
+  const areRecent = days.every(({ day }) => archivedUntilMs < dayStartMs(day) + DAY_MS);
   const grains = areRecent || days.length <= FEW_DAYS ? undefined : facts.grains;
   // For days with cached warm items, first find out from the manifest whether they have changed.
   const first = areRecent ? days.filter((plan) => !hasRead(plan)) : [];

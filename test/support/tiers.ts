@@ -170,6 +170,7 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     directory: new ArchiveDirectory(meta, 460 * DAY_MS),
     // Tests purge immediately.
     purgeAfterMs: 0,
+    archiveAfterMs: 2 * DAY_MS,
     selections: new SelectionCache(),
     deletions: new SourceDeletions(catalogue.deletions),
     deletedTenants: new DeletedTenants(new Tenants(meta)),

@@ -76,7 +76,7 @@ function factsOf(count: number, changed: Partial<RoundFacts> = {}): RoundFacts {
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {
     days: planDays(range, [HOUR], partitionOn),
-    nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
+    archivedUntilMs: START + (count > 3 ? 28 : 0.5) * DAY_MS,
     grains: undefined,
     hotTimes: [],
     hasRead: () => false,
@@ -183,20 +183,20 @@ describe('the rounds of a read beyond memory', () => {
       ],
     },
     {
-      name: 'a day that ended less than two days ago: the warm table at once',
-      facts: factsOf(1, { nowMs: START + 3 * DAY_MS - 1 }),
+      name: 'a day that is probably not archived yet: the warm table at once',
+      facts: factsOf(1, { archivedUntilMs: START + DAY_MS - 1 }),
       world: { states: { 10: OPEN } },
       rounds: [['manifest 10', 'warm 10']],
     },
     {
-      name: 'a day that ended two days ago: the directory at once, and the warm table if the day is open',
-      facts: factsOf(1, { nowMs: START + 3 * DAY_MS }),
+      name: 'a day that may be archived by now: the directory at once, and the warm table if the day is open',
+      facts: factsOf(1, { archivedUntilMs: START + DAY_MS }),
       world: { states: { 10: OPEN } },
       rounds: [['manifest 10', 'directory'], ['changed warm 10']],
     },
     {
       name: 'a past day by the hour: its samples, although it has rollups',
-      facts: factsOf(1, { ...rolledUpBy(HOUR), nowMs: START + 30 * DAY_MS }),
+      facts: factsOf(1, { ...rolledUpBy(HOUR), archivedUntilMs: START + 28 * DAY_MS }),
       world: { states: { 10: ARCHIVED }, rolledUp: [10] },
       rounds: [['manifest 10', 'directory'], ['samples 10']],
     },
@@ -288,7 +288,7 @@ describe('the rounds of a read beyond memory', () => {
       changed: { tombstones: [{ fromMs: 0, toMs: START }] },
       isContested: false,
     },
-    { name: 'the warm table is asked too', changed: { nowMs: START + 2 * DAY_MS }, isContested: true },
+    { name: 'the warm table is asked too', changed: { archivedUntilMs: START }, isContested: true },
     {
       name: 'groups of the source lie in two parts',
       changed: { groups: ['g', 'p'] },
