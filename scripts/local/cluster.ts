@@ -10,11 +10,8 @@ import type { SlotRange } from './slot-moves';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
-/**
- * A node counts as failed after this time without a response, in ms. On a busy machine, a healthy node may be silent for
- * a second or two.
- */
-const NODE_TIMEOUT_MS = 4_000;
+/** A node counts as failed after this time without a response, in ms. */
+const NODE_TIMEOUT_MS = 1_500;
 /** Maximum number of keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 const LOOK_MS = 20;
