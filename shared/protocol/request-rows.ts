@@ -23,25 +23,6 @@ export class Row {
   constructor(readonly timestamp: number) {}
 }
 
-class RowsOfSource {
-  readonly rows: Row[] = [];
-  /** Rows keyed by timestamp; undefined while there are fewer than two rows. */
-  private byTime: Map<number, Row> | undefined;
-
-  constructor(readonly source: SeriesSource) {}
-
-  rowOf(timestamp: number): Row | undefined {
-    const last = this.rows[this.rows.length - 1];
-    return last?.timestamp === timestamp ? last : this.byTime?.get(timestamp);
-  }
-
-  add(row: Row): void {
-    if (this.rows.length === 1) this.byTime = new Map([[this.rows[0]!.timestamp, this.rows[0]!]]);
-    this.byTime?.set(row.timestamp, row);
-    this.rows.push(row);
-  }
-}
-
 /**
  * Collects the samples of one request into rows, in order of arrival. Leaves out and counts the samples that exceed a
  * limit of the request.
@@ -56,7 +37,8 @@ export class RequestRows {
   private halves = new Int32Array(this.numbers.buffer);
   private count = 0;
   private readonly request: number;
-  private readonly sources = new Map<SeriesSource, RowsOfSource>();
+  /** The rows of each source, by timestamp. */
+  private readonly sources = new Map<SeriesSource, Map<number, Row>>();
   private lastSource: SeriesSource | undefined;
   private lastRow!: Row;
   private rowCount = 0;
@@ -142,17 +124,17 @@ export class RequestRows {
    * @returns the row; or a string that describes the bound which another row would exceed
    */
   rowOf(source: SeriesSource, timestamp: number, maxRows: number): Row | string {
-    let known = this.sources.get(source);
-    let row = known?.rowOf(timestamp);
+    let rows = this.sources.get(source);
+    let row = rows?.get(timestamp);
     if (row === undefined) {
-      if (known === undefined && this.sources.size === MAX_SOURCES) return TOO_MANY_SOURCES;
+      if (rows === undefined && this.sources.size === MAX_SOURCES) return TOO_MANY_SOURCES;
       if (this.rowCount === maxRows) return `more than ${maxRows} sources and times`;
-      if (known === undefined) {
-        known = new RowsOfSource(source);
-        this.sources.set(source, known);
+      if (rows === undefined) {
+        rows = new Map();
+        this.sources.set(source, rows);
       }
       row = new Row(timestamp);
-      known.add(row);
+      rows.set(timestamp, row);
       this.rowCount++;
     }
     this.lastSource = source;
@@ -206,13 +188,13 @@ export class RequestRows {
     let setBytes = 0;
     let samples = 0;
     const isBounded = maxSetBytes < Infinity || this.rowCount > MAX_SERIES_SETS;
-    for (const { source, rows } of this.sources.values()) {
+    for (const [source, rows] of this.sources) {
       const kept: SourceRow[] = [];
       const known = new Set<string>();
-      for (const row of rows) {
+      for (const row of rows.values()) {
         const series = gather(this.series, row, Int32Array);
         // A source with a single row cannot have two rows with the same series.
-        const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
+        const key = rows.size === 1 || !isBounded ? undefined : keyOf(series);
         if (isBounded && (key === undefined || !known.has(key))) {
           const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;
           if (setBytes + bytes > maxSetBytes || sets === MAX_SERIES_SETS) {
