@@ -8,7 +8,6 @@
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
 import { readLatents, writeLatents } from './latents';
-import { sortIntegers } from './sorting';
 
 /** Maximum magnitude of an integer in a sequence. */
 export const MAX_INTEGER = 2 ** 51;
@@ -71,7 +70,7 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
   const bins = candidateBins[order];
   if (count > SAMPLE_ABOVE) {
     sorted.set(latents.subarray(0, latentCount));
-    sortIntegers(sorted, latentCount);
+    sorted.subarray(0, latentCount).sort();
     chooseBins(sorted, latentCount, MAX_RESOLUTION, 1, bins);
   }
   writeLatents(writer, latents, latentCount, bins);
@@ -146,7 +145,7 @@ function chooseOrder(count: number): 0 | 1 | 2 {
     let taken = 0;
     if (count <= SAMPLE_ABOVE) {
       taken = takeDifferences(order, 1, count, sorted);
-      sortIntegers(sorted, taken);
+      sorted.subarray(0, taken).sort();
       chooseBins(sorted, taken, count <= SHORT ? SHORT_RESOLUTION : MIDDLE_RESOLUTION, 1, bins);
     } else {
       const stride = Math.floor((count - 2 - SAMPLE_RUN) / (SAMPLE_RUNS - 1));
@@ -154,7 +153,7 @@ function chooseOrder(count: number): 0 | 1 | 2 {
         const start = 2 + run * stride;
         taken += takeDifferences(order, start, start + SAMPLE_RUN, sorted.subarray(taken));
       }
-      sortIntegers(sorted, taken);
+      sorted.subarray(0, taken).sort();
       chooseBins(sorted, taken, SAMPLE_RESOLUTION, count / taken, bins);
     }
     if (bins.cost < leastCost) {
