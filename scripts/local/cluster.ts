@@ -6,10 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, untilReady } from './server-process';
 import { hotServerBinary } from './servers';
-import type { SlotRange } from './slot-moves';
-import { planSlotMoves } from './slot-moves';
+import { evenShare, planSlotMoves, type SlotRange } from './slot-moves';
 
-const SLOTS = 16_384;
 /** A node counts as failed after this time without a response, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
 /** Maximum number of keys moved by one MIGRATE. */
@@ -78,11 +76,10 @@ export class LocalCluster {
       await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
       await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
     }
-    const bound = (i: number) => Math.floor((SLOTS * i) / primaries);
     await Promise.all(
       this.nodes
         .slice(0, primaries)
-        .map(({ redis }, i) => redis.call('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)),
+        .map(({ redis }, i) => redis.call('CLUSTER', 'ADDSLOTSRANGE', ...evenShare(i, primaries))),
     );
     await this.allSee('all nodes to know each other', new RegExp(`cluster_known_nodes:${count}\\b`));
     const replicas = this.nodes.slice(primaries);

@@ -7,7 +7,7 @@ import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { type LocalCluster, startCluster } from '../../local/cluster';
-import type { SlotRange } from '../../local/slot-moves';
+import { SLOTS, type SlotRange } from '../../local/slot-moves';
 import { connectTiers, placeOf, type Tiers } from '../data/tenant-data';
 import { bench } from '../frame/bench';
 import type { Frame } from '../frame/frame';
@@ -17,7 +17,6 @@ import { startStores } from '../frame/stores';
 
 const FROM = 3;
 const MOST = 5;
-const SLOTS = 16_384;
 const PARTITIONS = 1_024;
 const TENANT = tenantIdOf('elastic');
 const SOURCE = sourceOf.host('host');
