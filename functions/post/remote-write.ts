@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { encodingOf, HttpError, rawBytes, unsupportedEncoding } from '../../shared/http/http';
-import { freeBytes, MalformedBytesError } from '../../shared/model/bytes';
+import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/function-metrics';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
@@ -61,19 +61,14 @@ function parse(
   version: RemoteWriteVersion,
   { dictionary, accepts, charge }: WriteContext,
 ) {
-  let body = bytes;
   try {
-    body = uncompressBlock(bytes);
+    const body = uncompressBlock(bytes);
     charge.body(body.length);
     return remoteWrite.parse(dictionary, body, accepts, { version });
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
-  } finally {
-    // Rows have copies of their values, so nothing uses the bytes of the body any more.
-    freeBytes(body);
-    freeBytes(bytes);
   }
 }
 

@@ -3,20 +3,6 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum size of a buffer that is worth freeing immediately, in bytes. */
-const MIN_FREED = 32 * 1024;
-
-/**
- * Frees the memory of an array immediately. Afterwards the array is empty. Does nothing if the array is a
- * slice of a larger buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
- *
- * Without this call, V8 collects the whole heap for every 64 MB of buffers that are allocated.
- */
-export function freeBytes({ buffer, length }: Uint8Array): void {
-  if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
-  buffer.transfer(0);
-}
-
 /**
  * Strings of up to this many characters are written by a loop, which is faster for them than the buffer's own method.
  * As a uvarint, their length takes one byte.
