@@ -27,8 +27,8 @@ export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
 export const SELECTOR_USE: RollupUse = 'last';
 
 /**
- * The parts of a sum nearly cancel each other out, so too few digits of the sum are reliable. The query must be
- * evaluated over samples instead.
+ * The parts of a sum nearly cancel each other out, so too few digits of the sum are reliable, or the sum exceeds
+ * float64. The query must be evaluated over samples instead.
  */
 export class UnprovenSumError extends Error {
   override readonly name = 'UnprovenSumError';
@@ -85,7 +85,9 @@ function sumOf(values: Float64Array, from: number, to: number, isExact: boolean)
     if (!Number.isInteger(value)) areIntegers = false;
   }
   const isRight = areIntegers && parts <= Number.MAX_SAFE_INTEGER;
-  if (isExact && !isRight && Math.abs(sum.total) < LEAST_SHARE * parts) throw new UnprovenSumError();
+  // Over samples, an average is finite even if the sum of the values exceeds float64.
+  const isUnproven = parts === Infinity || Math.abs(sum.total) < LEAST_SHARE * parts;
+  if (isExact && !isRight && isUnproven) throw new UnprovenSumError();
   return sum.total;
 }
 

@@ -125,12 +125,15 @@ test('series that differ only by name are compared at all steps, though the quer
   });
 });
 
-test('a query that cannot be divided reads samples where sums of rollups nearly cancel each other out', async () => {
+test.each([
+  { name: 'nearly cancel each other out', values: [-0.1, 0.1] },
+  { name: 'exceed float64 together', values: [1e308, 1.5e308] },
+])('a query that cannot be divided reads samples where sums of rollups $name', async ({ values }) => {
   const hourMs = 60 * MINUTE;
   const memory = new MemorySampleStore();
   for (const name of ['x', 'y'])
     for (let hour = 1; hour <= 10; hour++)
-      memory.add(labelsOf(['__name__', name], ['a', name]), hour * hourMs, hour % 2 === 0 ? 0.1 : -0.1);
+      memory.add(labelsOf(['__name__', name], ['a', name]), hour * hourMs, values[hour % 2]!);
   const wants: boolean[] = [];
   const store: SampleStore = {
     select: async (matchers, range, { grains, admit } = {}) => {
