@@ -59,7 +59,7 @@ export class Faults implements HostFaults {
   private readonly instances = new Set<Instance>();
   private readonly points = new Map<string, { calls: number; killed: Set<Phase> }>();
   private readonly paused = new Map<ChildProcess, () => void>();
-  private isRefusing = false;
+  private readonly refusals = new Set<{ hits: number }>();
   /** Decides how a shard's next batch is delivered. */
   onDeliver: (functionName: string, shardId: string) => Delivery = asUsual;
   /** Returns the clock error of a new process, in ms. */
@@ -131,10 +131,16 @@ export class Faults implements HostFaults {
     return [...this.instances].reduce((sum, { redis }) => sum + redis.cut(), 0);
   }
 
-  /** Makes Redis refuse new connections, or accept them again. */
-  refuseRedis(isRefusing: boolean): void {
-    this.isRefusing = isRefusing;
-    for (const { redis } of this.instances) redis.isRefusing = isRefusing;
+  /** Cuts every connection to Redis, and refuses new ones. Both count. */
+  refuseRedis(): Rule {
+    const refusal = { hits: this.cutRedis() };
+    this.refusals.add(refusal);
+    return {
+      get hits() {
+        return refusal.hits;
+      },
+      lift: () => void this.refusals.delete(refusal),
+    };
   }
 
   deliverAsUsual(): void {
@@ -145,7 +151,7 @@ export class Faults implements HostFaults {
   off(): void {
     this.rules.clear();
     this.deliverAsUsual();
-    this.refuseRedis(false);
+    this.refusals.clear();
     for (const release of this.paused.values()) release();
     this.clockSkewMs = () => 0;
   }
@@ -163,10 +169,9 @@ export class Faults implements HostFaults {
     const { hostname: host, port } = new URL(redisUrl);
     const targets = { aws: new URL(awsUrl), lambda: new URL(lambdaUrl) };
     const [redis, aws] = await Promise.all([
-      RedisProxy.listen({ host, port: Number(port) }, functionName, decide, process),
+      RedisProxy.listen({ host, port: Number(port) }, functionName, decide, process, () => this.refuses()),
       AwsProxy.listen(targets, functionName, decide, process),
     ]);
-    redis.isRefusing = this.isRefusing;
     const instance: Instance = {
       functionName,
       redis,
@@ -189,6 +194,12 @@ export class Faults implements HostFaults {
 
   delivery(functionName: string, shardId: string): Delivery {
     return this.onDeliver(functionName, shardId);
+  }
+
+  /** Whether a new connection to Redis is refused. If so, every active refusal counts it. */
+  private refuses(): boolean {
+    for (const refusal of this.refusals) refusal.hits++;
+    return this.refusals.size > 0;
   }
 
   private decide(call: Call): Fault | undefined {

@@ -52,25 +52,26 @@ function redisCall(functionName: string, command: Buffer): Call {
 export class RedisProxy {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
-  /** Whether new connections are closed immediately. */
-  isRefusing = false;
 
   private constructor(
     private readonly target: { readonly host: string; readonly port: number },
     private readonly functionName: string,
     private readonly decide: Decide,
     private readonly process: () => ChildProcess,
+    private readonly refuses: () => boolean,
   ) {
     this.server = createServer({ noDelay: true }, (client) => this.serve(client));
   }
 
+  /** @param refuses asked for each new connection; returns whether to close it immediately */
   static async listen(
     target: { readonly host: string; readonly port: number },
     functionName: string,
     decide: Decide,
     process: () => ChildProcess,
+    refuses: () => boolean,
   ): Promise<RedisProxy> {
-    const proxy = new RedisProxy(target, functionName, decide, process);
+    const proxy = new RedisProxy(target, functionName, decide, process, refuses);
     proxy.server.listen(0, '127.0.0.1');
     await once(proxy.server, 'listening');
     return proxy;
@@ -97,7 +98,7 @@ export class RedisProxy {
   }
 
   private serve(client: Socket): void {
-    if (this.isRefusing) {
+    if (this.refuses()) {
       client.destroy();
       return;
     }

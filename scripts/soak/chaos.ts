@@ -57,13 +57,8 @@ const STARTS: Record<FaultKind, Start> = {
     return { hits: () => hits, end: () => clearInterval(timer) };
   },
   'connections refused': ({ faults }) => {
-    faults.refuseRedis(true);
-    let hits = faults.cutRedis();
-    const cutLater = () => {
-      hits ||= faults.cutRedis();
-      return hits;
-    };
-    return { hits: cutLater, end: () => faults.refuseRedis(false) };
+    const refusal = faults.refuseRedis();
+    return { hits: () => refusal.hits, end: () => refusal.lift() };
   },
   'script replies lost': (d, random) => sometimes(d, random, isChangeOfRedis, () => ({ kind: 'lose-reply' })),
   'Redis slow': (d, random) =>

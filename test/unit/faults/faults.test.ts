@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { Faults } from '../../../scripts/faults/faults';
 import type { Wiring } from '../../../scripts/local/wiring';
 
@@ -90,4 +91,23 @@ describe('a fault that interrupts one call of a process', () => {
     expect(after.hits).toBe(1);
     expect(faults.killPoints.map(({ killed }) => killed)).toEqual([['before', 'after']]);
   });
+});
+
+test('a refusal of Redis counts the connections that it refuses, even if none existed when it began', async () => {
+  const server = createTcpServer((socket) => socket.end('+PONG\r\n')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const faults = new Faults();
+  const wiring = await faults.wire('query', { redisUrl: address, awsUrl: address, lambdaUrl: address });
+  const answer = async () => {
+    const socket = connect(Number(new URL(wiring.addresses.redisUrl).port), '127.0.0.1');
+    return text(socket).catch(() => '');
+  };
+  const refusal = faults.refuseRedis();
+  expect(refusal.hits).toBe(0);
+  expect([await answer(), refusal.hits]).toEqual(['', 1]);
+  refusal.lift();
+  expect([await answer(), refusal.hits]).toEqual(['+PONG\r\n', 1]);
+  wiring.close();
+  server.close();
 });
