@@ -47,7 +47,7 @@ export class EncodedSeries implements SeriesNamer {
   add(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
     const { dictionary, table, namer } = this;
     const labels = this.decode(bytes, start, end, scope, part);
-    const { hash, keyBytes } = labelsHash(labels);
+    const { number: hash, keyBytes } = labelsHash.of(labels);
     const textBytes = textBytesOf(keyBytes, labels);
     if (textBytes > MAX_SERIES_BYTES)
       throw new InvalidSeriesError(`labels of ${textBytes} bytes; at most ${MAX_SERIES_BYTES} are allowed`);

@@ -89,7 +89,7 @@ export class NamedSeries implements SeriesNamer {
     const number = this.sets.length;
     const entry = this.setTable.add(key, 0, key.length, number);
     const source = this.dictionary.sourceOf(labels);
-    const { hash, keyBytes } = labelsHash(labels);
+    const { number: hash, keyBytes } = labelsHash.of(labels);
     const set = { number, source, hash, keyBytes, labelCount: labels.length, entry };
     this.sets.push(set);
     this.dictionary.use(SET_BYTES);
@@ -103,7 +103,7 @@ export class NamedSeries implements SeriesNamer {
     const known = this.nameTable.find(bytes, start, end);
     if (known !== 0) return this.nameTable.valueOf(known);
     const pair = [METRIC_NAME, bytes.toString('utf8', start, end)] as const;
-    const { hash, keyBytes } = labelsHash([pair]);
+    const { number: hash, keyBytes } = labelsHash.of([pair]);
     const name = this.names.push({ pair, hash, keyBytes }) - 1;
     this.nameTable.add(bytes, start, end, name);
     this.dictionary.use(NAME_BYTES + end - start);

@@ -1,7 +1,7 @@
 import { NamedSeries } from '../../../shared/dictionary/named-series';
 import { InvalidSeriesError, SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../../../shared/model/labels';
-import { labelsHash } from '../../../shared/model/labels-hash';
+import { LabelsHash } from '../../../shared/model/labels-hash';
 import { JsonSeries } from '../../support/rows';
 
 const seriesOf = (i: number): Labels => [
@@ -73,13 +73,13 @@ test('the labels of 5,000 series are found again, long after they were new', () 
 
 /** Two values of a label whose pairs with the label's name have the same hash. */
 function valuesOfEqualHash(name: string): readonly [string, string] {
+  const hash = new LabelsHash();
   const known = new Map<number, string>();
   for (let i = 0; i < 1_000_000; i++) {
     const value = `v${i}`;
-    const { hash } = labelsHash([[name, value]]);
-    const other = known.get(hash);
+    const other = known.get(hash.of([[name, value]]).number);
     if (other !== undefined) return [other, value];
-    known.set(hash, value);
+    known.set(hash.number, value);
   }
   throw new Error(`no two values of ${name} have one hash`);
 }
@@ -93,7 +93,7 @@ test('series of equal hash have numbers of their own, however many a tenant make
       ...values.map(([name, pair], bit) => [name, pair[(i >> bit) & 1]!] as const),
     ],
   );
-  expect(new Set(all.map((labels) => labelsHash(labels).hash)).size).toBe(1);
+  expect(new Set(all.map((labels) => new LabelsHash().of(labels).number)).size).toBe(1);
   const dictionary = new SeriesDictionary('t');
   const json = dictionary.tables(JsonSeries);
   const numbers = all.map((labels) => json.numberOf(labels));

@@ -8,7 +8,7 @@ import {
   metricOf,
   sourceOf,
 } from '../../../shared/model/labels';
-import { labelsHash } from '../../../shared/model/labels-hash';
+import { LabelsHash } from '../../../shared/model/labels-hash';
 import { byKey, decodeLayout, layoutOf, mergeLayouts, positionsIn } from '../../../shared/model/layout';
 import {
   checkLayout,
@@ -115,11 +115,12 @@ describe('a layout', () => {
       unit: fc.constantFrom('a', 'b', ' ', '!', '"', '#', '\\', '\n', 'é', '\ud83d', '\ude00'),
     });
     const pairs = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 4 });
+    const hash = new LabelsHash();
     fc.assert(
       fc.property(fc.oneof(pairs, labels), fc.oneof(pairs, labels), (a, b) => {
         const [x, y] = [labelsOf(...a), labelsOf(...b)];
         expect(Math.sign(compareLabels(x, y))).toBe(byKey({ key: labelsKey(x) }, { key: labelsKey(y) }));
-        const [ofX, ofY] = [labelsHash(x).hash, labelsHash([...y].reverse()).hash];
+        const [ofX, ofY] = [hash.of(x).number, new LabelsHash().of([...y].reverse()).number];
         expect(ofX === ofY).toBe(labelsKey(x) === labelsKey(y));
       }),
     );
