@@ -21,9 +21,11 @@ export class FieldRange implements Encoded {
     this.bytes = body;
   }
 
+  /** Forgets all fields, also those that were never joined. */
   clear(): void {
     this.bytes = this.body;
     this.start = this.end = 0;
+    this.parts.length = 0;
   }
 
   /** Skips the reader's current field, and adds its bytes. `start` is the index of the field's tag. */

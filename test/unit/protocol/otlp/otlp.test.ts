@@ -411,6 +411,29 @@ test('fields in descending order, as the Collector writes them, mean the same', 
   ]);
 });
 
+test('a metric without data leaves nothing behind for the name of the next metric', () => {
+  const field = (number: number, value: Uint8Array) =>
+    Buffer.concat([Buffer.of(8 * number + 2, value.length), value]);
+  const [name, description, unit] = [1, 2, 3] as const;
+  // The fields of the first metric's header are scattered: an unknown field, 12, stands between them.
+  const empty = [
+    field(name, Buffer.from('lost')),
+    field(unit, Buffer.from('s')),
+    field(12, Buffer.alloc(1)),
+    field(description, Buffer.from('no data')),
+  ];
+  const whole = MetricsRequest.encode(
+    MetricsRequest.fromObject(
+      request([{ name: 'kept', gauge: { dataPoints: [{ timeUnixNano, asDouble: 1 }] } }]),
+    ),
+  ).finish();
+  const resource = [field(2, field(2, Buffer.concat(empty)))];
+  const body = Buffer.concat([field(1, Buffer.concat(resource)), whole]);
+  expect(flat(otlpMetrics.parse(dictionary, decodeMetrics(body), ACCEPTS, undefined)).samples).toEqual([
+    `kept{${TARGET}} 1`,
+  ]);
+});
+
 test.each(['of a point', 'of the resource'])(
   'an attribute %s that is nested too deep rejects its points',
   (where) => {
