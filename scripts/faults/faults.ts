@@ -133,14 +133,9 @@ export class Faults implements HostFaults {
 
   /** Cuts every connection to Redis, and refuses new ones. Both count. */
   refuseRedis(): Rule {
-    const refusal = { hits: this.cutRedis() };
+    const refusal = { hits: this.cutRedis(), lift: () => void this.refusals.delete(refusal) };
     this.refusals.add(refusal);
-    return {
-      get hits() {
-        return refusal.hits;
-      },
-      lift: () => void this.refusals.delete(refusal),
-    };
+    return refusal;
   }
 
   deliverAsUsual(): void {

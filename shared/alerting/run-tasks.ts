@@ -3,8 +3,7 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import type { SendReport } from './delivery/send';
-import type { QuietPeriod } from './tasks/due-ticks';
-import { dueTicks, type EvaluationTime } from './tasks/due-ticks';
+import { dueTicks, type EvaluationTime, type QuietPeriod } from './tasks/due-ticks';
 import type {
   EvaluatedTask,
   EvaluationRequest,

@@ -24,8 +24,7 @@ import {
   worstOf,
 } from './judge';
 import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
-import type { JudgedSamples } from './percent-metrics';
-import { percentMetricOf } from './percent-metrics';
+import { type JudgedSamples, percentMetricOf } from './percent-metrics';
 import { isInScope, isWatchedStatus, watches } from './scope';
 import type { Track } from './tracks';
 

@@ -2,7 +2,6 @@
  * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result over
  * points as over the samples. Only the last digits of a sum may differ, because its terms are added in another order.
  */
-
 import { CompensatedSum } from '../model/compensated-sum';
 import type { RollupUse } from '../model/sample-columns';
 import { type ChangeFunction, extrapolation, type LiveSamples, type RangeValue } from './range-functions';

@@ -1,5 +1,4 @@
 /** Computes points from rollups: see {@link RollupUse}. */
-
 import type { ReadGrains } from '../cold/rollup-format';
 import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/rollup-grains';
 import type { ReadPlace, RolledObject } from '../cold/rollup-read';

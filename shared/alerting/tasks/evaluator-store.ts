@@ -19,8 +19,7 @@ import {
   type Table,
   tryWrite,
 } from '../../platform/table';
-import type { QuietPeriod } from './due-ticks';
-import { MAX_TICK_AHEAD_MS } from './due-ticks';
+import { MAX_TICK_AHEAD_MS, type QuietPeriod } from './due-ticks';
 import type { RunReport, TaskKind } from './evaluation';
 import {
   type EventBatch,

@@ -1,14 +1,7 @@
 import type { SeriesDictionary } from '../../dictionary/series-dictionary';
 import type { RowSeries } from '../../dictionary/series-source';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../../model/labels';
-
-/** A metric's type, help and unit, by its name in Prometheus. */
-export interface OtlpMetadata {
-  readonly family: string;
-  readonly type: 'gauge' | 'counter' | 'histogram' | 'summary';
-  readonly help: string;
-  readonly unit: string;
-}
+import type { OtlpMetadata } from './metrics';
 
 /** Name of the series that is made from a resource itself, not from its points. */
 export const TARGET_INFO_NAME = 'target_info';

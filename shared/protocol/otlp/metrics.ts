@@ -2,6 +2,14 @@ import type { Labels } from '../../model/labels';
 import type { Encoded } from '../field-range';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
+/** A metric's type, help and unit, by its name in Prometheus. */
+export interface OtlpMetadata {
+  readonly family: string;
+  readonly type: 'gauge' | 'counter' | 'histogram' | 'summary';
+  readonly help: string;
+  readonly unit: string;
+}
+
 /**
  * A reader for the metrics in an OTLP request, independent of the request's encoding. It passes the data points to the
  * sink one at a time. It builds no objects for points and metrics, because these would take most of the time spent on

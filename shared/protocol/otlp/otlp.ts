@@ -7,7 +7,6 @@ import { MAX_AHEAD_MS } from '../../model/placement';
 import type { Encoded } from '../field-range';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { RequestRows } from '../request-rows';
-import type { OtlpMetadata } from './count-points';
 import { TARGET_INFO_NAME } from './count-points';
 import {
   type Attribute,
@@ -20,6 +19,7 @@ import {
   type MetricKind,
   type MetricsSink,
   type MetricTraits,
+  type OtlpMetadata,
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';

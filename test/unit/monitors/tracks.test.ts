@@ -6,8 +6,7 @@ import {
   statusOf,
   worstOf,
 } from '../../../shared/monitors/judge';
-import type { JudgedSamples } from '../../../shared/monitors/percent-metrics';
-import { percentMetricOf } from '../../../shared/monitors/percent-metrics';
+import { type JudgedSamples, percentMetricOf } from '../../../shared/monitors/percent-metrics';
 import { isInScope, watches } from '../../../shared/monitors/scope';
 import { advanceTrack, closedByHand, type Track, type TrackRules } from '../../../shared/monitors/tracks';
 

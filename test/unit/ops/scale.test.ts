@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { Resharding, ShardState } from '../../../scripts/ops/elasticache';
-import { StageCache } from '../../../scripts/ops/elasticache';
+import { type Resharding, type ShardState, StageCache } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { scale, scaleInterruptibly } from '../../../scripts/ops/scale';
 

@@ -1,8 +1,7 @@
 import { DynamoDBClient, PutItemCommand, type QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { Table } from '../../../shared/platform/table';
 import type { RecoveryTable } from '../../../shared/recovery/recovery-table';
-import type { RedriveEntry } from '../../../shared/recovery/redrive-ledger';
-import { TableRedriveLedger } from '../../../shared/recovery/redrive-ledger';
+import { type RedriveEntry, TableRedriveLedger } from '../../../shared/recovery/redrive-ledger';
 
 /** A table that keeps items in an array. */
 function tableOf(items: object[]): Table {
