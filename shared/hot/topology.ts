@@ -23,7 +23,7 @@ export interface PrimaryState {
   readonly previous: string | undefined;
   /** Ranges of the hash slots that the primary serves, separated by spaces; '' for none, 'all' without a cluster. */
   readonly slots: string;
-  /** Whether a hash slot is being moved to or from this primary. */
+  /** Whether a hash slot is being moved to or from this primary. Stored eras have this name for it. */
   readonly isOpen: boolean;
   /**
    * Number of messages about failed nodes, and of requests for votes, that the primary's process has sent and received.
@@ -42,7 +42,7 @@ export interface Topology {
   /** Whether any hash slot is being moved to another primary. */
   readonly isMoving: boolean;
   /** The hash slots that are being moved. */
-  readonly openSlots: ReadonlySet<number>;
+  readonly movingSlots: ReadonlySet<number>;
   /**
    * Every primary, including those without slots. Undefined if a primary did not answer, unless the cluster has
    * marked this primary as failed.
@@ -74,7 +74,7 @@ export function primariesOf(
 ): Topology & { readonly unreached: readonly NodeAddress[] } {
   const primaries: PrimaryState[] = [];
   const texts: string[] = [];
-  const openSlots = new Set<number>();
+  const movingSlots = new Set<number>();
   const replied = new Set<string>();
   const given = new Set<string>();
   const others = new Map<string, NodeAddress>();
@@ -92,8 +92,8 @@ export function primariesOf(
       else if (flags.includes('master') && !flags.includes('handshake')) others.set(node, address);
     }
     if (field(info, 'role') !== 'master') continue;
-    const open = own?.slots.filter((range) => range.startsWith('[')) ?? [];
-    for (const range of open) openSlots.add(Number(range.slice(1).split('-')[0]));
+    const moving = own?.slots.filter((range) => range.startsWith('[')) ?? [];
+    for (const range of moving) movingSlots.add(Number(range.slice(1).split('-')[0]));
     const slots = own === undefined ? 'all' : own.slots.filter((range) => !range.startsWith('[')).join(' ');
     const previous = field(info, 'master_replid2');
     primaries.push({
@@ -101,7 +101,7 @@ export function primariesOf(
       run: field(info, 'run_id') ?? id,
       previous: previous === NO_NODE ? undefined : previous,
       slots,
-      isOpen: open.length > 0,
+      isOpen: moving.length > 0,
       failures: failuresOf(cluster),
     });
     if (own === undefined || own.slots.length > 0)
@@ -110,8 +110,8 @@ export function primariesOf(
   const unreached = [...others].filter(([node]) => !replied.has(node) && !given.has(node));
   return {
     text: texts.sort().join('; '),
-    isMoving: openSlots.size > 0,
-    openSlots,
+    isMoving: movingSlots.size > 0,
+    movingSlots,
     primaries: primaries.length > 0 && unreached.length === 0 ? primaries : undefined,
     unreached: unreached.map(([, address]) => address),
   };

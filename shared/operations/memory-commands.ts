@@ -5,7 +5,7 @@ import type { OperatorCommand } from './operator-event';
 export interface MemoryWatch {
   /** Number of primaries that serve slots; null when a primary did not answer. */
   readonly primaries: number | null;
-  /** Whether a slot is being migrated. */
+  /** Whether a slot is being moved. */
   readonly isMoving: boolean;
   /** Number of losses that have been noticed so far. */
   readonly notices: number;

@@ -111,7 +111,7 @@ export class LossWatch {
       const verdict = judge(mark, era);
       const isOver = now() > untilMs;
       if (verdict === 'lost' || (verdict === 'unsure' && isOver)) return this.notice(ref, era);
-      const hasArrived = verdict === 'moved' && !topology.openSlots.has(hot.nodes.slotOf(ref));
+      const hasArrived = verdict === 'moved' && !topology.movingSlots.has(hot.nodes.slotOf(ref));
       if (hasArrived && (await hot.marks.takeOver(ref, mark))) return;
       if (isOver)
         throw new Error(

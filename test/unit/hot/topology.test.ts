@@ -29,7 +29,7 @@ describe('primariesOf', () => {
     expect(primariesOf([{ info: replication(idOf('a')), nodes: '' }])).toEqual({
       text: idOf('a'),
       isMoving: false,
-      openSlots: new Set(),
+      movingSlots: new Set(),
       primaries: [{ id: idOf('a'), run: `r${idOf('a')}`, previous: undefined, slots: 'all', isOpen: false }],
       unreached: [],
     });
@@ -41,7 +41,7 @@ describe('primariesOf', () => {
     expect(primariesOf(known)).toMatchObject({
       text: `${idOf('a')} 0-99 [93->-n3]; ${idOf('b')} 100-149 151-199`,
       isMoving: true,
-      openSlots: new Set([93]),
+      movingSlots: new Set([93]),
       primaries: undefined,
       unreached: [{ host: 'three.cache', port: 6379 }],
     });

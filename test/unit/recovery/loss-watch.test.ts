@@ -83,8 +83,8 @@ class ModelNodes extends HotNodes {
     const { world } = this;
     world.duringLook?.();
     world.duringLook = undefined;
-    const openSlots = new Set(world.movingPartitions);
-    return { text: '', isMoving: openSlots.size > 0, openSlots, primaries: world.primaries };
+    const movingSlots = new Set(world.movingPartitions);
+    return { text: '', isMoving: movingSlots.size > 0, movingSlots, primaries: world.primaries };
   }
 }
 
