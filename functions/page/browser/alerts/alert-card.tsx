@@ -18,17 +18,17 @@ export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'retur
   /** Metadata of metrics; undefined until they have been read. */
   readonly metadata: Metadata | undefined;
   readonly nowS: number;
-  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
   readonly onToggle: () => void;
   readonly onSilenced: () => void;
 }
 
 /**
- * The card of a rule's alert: its labels, when it became active or was resolved, and its cause. An opened
+ * The card of a rule's alert: its labels, when it became active or was resolved, and its cause. An expanded
  * card also has a graph, the annotations and a form for silencing the alert.
  */
 export function AlertCard(props: AlertCardProps) {
-  const { api, state, listed, silence, metadata, nowS, isOpen, onToggle, onSilenced } = props;
+  const { api, state, listed, silence, metadata, nowS, isExpanded, onToggle, onSilenced } = props;
   const { alert, rule, group } = listed;
   const [titleId, detailsId] = [useId(), useId()];
   const sinceS = changedAtS(alert);
@@ -42,7 +42,7 @@ export function AlertCard(props: AlertCardProps) {
     >
       <header>
         <h3 id={titleId}>
-          <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
+          <button type="button" aria-expanded={isExpanded} aria-controls={detailsId} onClick={onToggle}>
             <Breakable text={alert.labels.alertname ?? rule.name} />
           </button>
         </h3>
@@ -71,8 +71,8 @@ export function AlertCard(props: AlertCardProps) {
       {silence !== undefined && (
         <SilenceNote api={api} silence={silence} utc={state.utc} onEnded={onSilenced} />
       )}
-      <div id={detailsId} hidden={!isOpen}>
-        {isOpen && (
+      <div id={detailsId} hidden={!isExpanded}>
+        {isExpanded && (
           <div class="details">
             <Texts annotations={alert.annotations} />
             <AlertGraph

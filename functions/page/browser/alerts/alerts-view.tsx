@@ -137,14 +137,14 @@ function Overview(props: OverviewProps) {
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
   const listed = sectionsOf(alerting, state.alerts ?? [], nowS);
-  // If the address names no alert, open the alert that was first when the view opened. It stays open when a
-  // newer alert becomes the first: opening the newer one instead would push away the alert that the user is
+  // If the address names no alert, expand the alert that was first when the view opened. It stays expanded when a
+  // newer alert becomes the first: expanding the newer one instead would push away the alert that the user is
   // reading.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
-  const open = state.alerts ?? (first === undefined ? [] : [first]);
+  const expanded = state.alerts ?? (first === undefined ? [] : [first]);
   const toggle = (id: string) =>
     onChange(
-      { alerts: open.includes(id) ? open.filter((each) => each !== id) : [...open, id] },
+      { alerts: expanded.includes(id) ? expanded.filter((each) => each !== id) : [...expanded, id] },
       { replace: true },
     );
   return (
@@ -166,8 +166,12 @@ function Overview(props: OverviewProps) {
                 {title} <small>{formatCount(listed[name].length)}</small>
               </h2>
               <ul>
-                {shownOf(listed[name], open).map((each) => {
-                  const shared = { nowS, isOpen: open.includes(each.id), onToggle: () => toggle(each.id) };
+                {shownOf(listed[name], expanded).map((each) => {
+                  const shared = {
+                    nowS,
+                    isExpanded: expanded.includes(each.id),
+                    onToggle: () => toggle(each.id),
+                  };
                   return each.kind === 'rule' ? (
                     <li key={idIn(each.listed)}>
                       <AlertCard
@@ -206,9 +210,9 @@ function Overview(props: OverviewProps) {
   );
 }
 
-/** Returns the first entries of a list, and every open entry, such as one that a link opened. */
-function shownOf(entries: readonly Entry[], open: readonly string[]): readonly Entry[] {
-  return entries.filter(({ id }, i) => i < MAX_SHOWN || open.includes(id));
+/** Returns the first entries of a list, and every expanded entry, such as one that a link expanded. */
+function shownOf(entries: readonly Entry[], expanded: readonly string[]): readonly Entry[] {
+  return entries.filter(({ id }, i) => i < MAX_SHOWN || expanded.includes(id));
 }
 
 /** Returns a key that is unique in a list. Two rules may have alerts with the same labels. */

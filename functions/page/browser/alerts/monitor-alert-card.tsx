@@ -20,17 +20,17 @@ export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' |
   readonly monitor: Monitor | undefined;
   readonly hosts: readonly Host[];
   readonly nowS: number;
-  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
   readonly onToggle: () => void;
   readonly onClosed: () => void;
 }
 
 /**
- * The card of an alert of a monitor or a check. An opened card also has a graph, the alert's log and a form
+ * The card of an alert of a monitor or a check. An expanded card also has a graph, the alert's log and a form
  * that closes the alert.
  */
 export function MonitorAlertCard(props: MonitorAlertCardProps) {
-  const { api, state, alert, monitor, hosts, nowS, isOpen, onToggle, onClosed } = props;
+  const { api, state, alert, monitor, hosts, nowS, isExpanded, onToggle, onClosed } = props;
   const [titleId, detailsId] = [useId(), useId()];
   const checkName = useCheckName(props);
   const host = hosts.find(({ id }) => id === alert.hostId);
@@ -44,7 +44,7 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
     >
       <header>
         <h3 id={titleId}>
-          <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
+          <button type="button" aria-expanded={isExpanded} aria-controls={detailsId} onClick={onToggle}>
             <Breakable text={monitor === undefined ? checkName : alertName(monitor, alert)} />
           </button>
         </h3>
@@ -83,8 +83,8 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
       </p>
       {alert.reason && <p class="summary">Closed by hand: {alert.reason}</p>}
       {alert.memo && <p class="summary">{alert.memo}</p>}
-      <div id={detailsId} hidden={!isOpen}>
-        {isOpen && (
+      <div id={detailsId} hidden={!isExpanded}>
+        {isExpanded && (
           <div class="details">
             {monitor?.memo && <p class="summary">{monitor.memo}</p>}
             <MonitorAlertGraph {...props} />

@@ -14,7 +14,7 @@ export interface RuleGroupsProps {
  * If there are at most this many groups, all are expanded at first. If there are more, only the groups with failing
  * rules are.
  */
-const MAX_OPEN = 5;
+const MAX_EXPANDED = 5;
 /** Maximum number of groups that are shown. */
 const MAX_SHOWN = 200;
 
@@ -37,7 +37,7 @@ export function RuleGroups({ groups, nowS, utc }: RuleGroupsProps) {
         <Group
           key={JSON.stringify([group.file, group.name])}
           group={group}
-          isOpen={groups.length <= MAX_OPEN || isFailing(group)}
+          isExpanded={groups.length <= MAX_EXPANDED || isFailing(group)}
           nowS={nowS}
           utc={utc}
         />
@@ -57,15 +57,15 @@ function isFailing({ rules }: RuleGroup): boolean {
 
 interface GroupProps extends Omit<RuleGroupsProps, 'groups'> {
   readonly group: RuleGroup;
-  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
 }
 
-function Group({ group, isOpen, nowS, utc }: GroupProps) {
+function Group({ group, isExpanded, nowS, utc }: GroupProps) {
   const titleId = useId();
   const { name, file, rules, interval, evaluationTime, lastEvaluation } = group;
   const evaluatedS = evaluatedAtS(lastEvaluation);
   return (
-    <details class="card rule-group" open={isOpen}>
+    <details class="card rule-group" open={isExpanded}>
       <summary>
         <b id={titleId}>
           <Breakable text={`${file} / ${name}`} />

@@ -20,7 +20,7 @@ export function Toolbar({ state, span, isOverHosts, hasTiers = true, onChange }:
   const { range, utc, tiers } = state;
   const to = (next: TimeRange) => onChange({ range: next });
   // On a phone, the options are hidden at first.
-  const [isOpen, setOpen] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const optionsId = useId();
   return (
     <div class="toolbar">
@@ -30,13 +30,13 @@ export function Toolbar({ state, span, isOverHosts, hasTiers = true, onChange }:
       <button
         type="button"
         class="more"
-        aria-expanded={isOpen}
+        aria-expanded={isExpanded}
         aria-controls={optionsId}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => setExpanded(!isExpanded)}
       >
         Options
       </button>
-      <div class={isOpen ? 'options open' : 'options'} id={optionsId}>
+      <div class={isExpanded ? 'options open' : 'options'} id={optionsId}>
         <button
           type="button"
           disabled={'lastS' in range}
