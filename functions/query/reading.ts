@@ -52,8 +52,8 @@ export function readShown<Shown>(
       grains,
       budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),
     });
-    const { tiers, rounds, rolledDays, missingSinceMs } = found;
-    return { shown: show(sampleColumnsOf(found, grains)), tiers, rounds, rolledDays, missingSinceMs };
+    const { tiers, rounds, rollupDays, missingSinceMs } = found;
+    return { shown: show(sampleColumnsOf(found, grains)), tiers, rounds, rollupDays, missingSinceMs };
   };
   return readInSlices(read, range, stepMs);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { IDENTITY_BYTES } from '../../shared/cold/archived-day';
 import { joinRolled, rollUp } from '../../shared/cold/rollup-grains';
-import { GRAINS_MS, RolledDays, spanOf } from '../../shared/cold/rollup-span';
+import { GRAINS_MS, SpanDays, spanOf } from '../../shared/cold/rollup-span';
 import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
 import { makeAgentData } from './data/agent-data';
@@ -35,9 +35,9 @@ export async function measureRollups(frame: Frame, hosts: number): Promise<objec
   }
   return GRAINS_MS.map((grainMs) => {
     const writer = new RollupWriter(grainMs);
-    const rolledDays = new RolledDays(spanOf(grainMs, days[0]![0]));
+    const spanDays = new SpanDays(spanOf(grainMs, days[0]![0]));
     for (const [day] of days)
-      rolledDays.set(
+      spanDays.set(
         day,
         createHash('sha256')
           .update(day)
@@ -47,7 +47,7 @@ export async function measureRollups(frame: Frame, hosts: number): Promise<objec
     for (const [group, { layout }] of days[0]![1]) {
       const rolled = days.map(([, groups]) => rollUp(groups.get(group)!.block, grainMs)!);
       const joined = layout.series.map((_, column) => joinRolled(rolled.map((of) => of[column]!)));
-      writer.addGroup(group, { layout, series: joined, days: rolledDays.bytes, deletions: '' });
+      writer.addGroup(group, { layout, series: joined, days: spanDays.bytes, deletions: '' });
     }
     const { bytes } = writer.finish();
     return {

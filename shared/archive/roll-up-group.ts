@@ -1,7 +1,7 @@
 import { applyTombstones } from '../codec';
 import type { MadeGroup } from '../cold/rollup-format';
 import { joinRolled, NO_GRAINS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-grains';
-import { deletionsKey, RolledDays } from '../cold/rollup-span';
+import { deletionsKey, SpanDays } from '../cold/rollup-span';
 import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { mergeLayouts } from '../model/layout';
@@ -32,7 +32,7 @@ export async function makeGroup(
   deletions: readonly VersionedDeletion[],
 ): Promise<MadeGroup | 'nothing' | 'excluded'> {
   const key = deletionsKey(deletions, span);
-  const known = before && new RolledDays(span, before.days);
+  const known = before && new SpanDays(span, before.days);
   const isDeletedFrom = (day: Day) => {
     const startMs = dayStartMs(day);
     return (
@@ -40,13 +40,13 @@ export async function makeGroup(
       deletions.some(({ fromMs, toMs }) => fromMs < startMs + DAY_MS && toMs > startMs)
     );
   };
-  const rolledDays = new RolledDays(span);
+  const spanDays = new SpanDays(span);
   const parts: RolledGroup[] = [];
   const copy = (day: Day) => {
     const startMs = dayStartMs(day);
     const { layout, series } = before!;
     parts.push({ layout, series: series.map((each) => sliceRolled(each, startMs, startMs + DAY_MS)) });
-    rolledDays.copy(day, known!);
+    spanDays.copy(day, known!);
   };
   const inOrder = [...closed, ...open.map((day) => ({ day, archived: undefined }))].sort((a, b) =>
     a.day < b.day ? -1 : 1,
@@ -59,15 +59,15 @@ export async function makeGroup(
     else if (before === undefined && state.days[day]?.[0] === entry.archived.identity)
       // The old rollup was made from this state of the day and lacks the group, so the group has no samples on this
       // day.
-      rolledDays.set(day, entry.archived.identity);
+      spanDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);
       if (rolled !== undefined) parts.push(rolled);
-      rolledDays.set(day, entry.archived.identity);
+      spanDays.set(day, entry.archived.identity);
     }
   }
   const joined = joinGroups(parts);
-  return typeof joined === 'string' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
+  return typeof joined === 'string' ? joined : { ...joined, days: spanDays.bytes, deletions: key };
 }
 
 /** Aggregates the samples of a group on one day. Returns undefined if the group has no samples. */

@@ -13,7 +13,7 @@ import {
   updateItemIf,
 } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
-import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
+import { type RollupSpan, SpanDays, spanOf } from './rollup-span';
 
 /** The directory entry of a source for the rollups of a span. */
 export interface RolledSource {
@@ -25,7 +25,7 @@ export interface RolledSource {
    * The archived state of each day from which the rollup was made. The rollup is exact for a day as long as the day's
    * state still has the same identity.
    */
-  readonly days: RolledDays;
+  readonly days: SpanDays;
   /** See {@link deletionsKey}. */
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
@@ -105,7 +105,7 @@ export class RollupDirectory {
         etag: { S: etag },
         deletions: { S: deletions },
         // An entry without days is not valid for any day.
-        days: { B: isListed ? days : new RolledDays(span).bytes },
+        days: { B: isListed ? days : new SpanDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
         omitted: { S: isListed ? withoutGrains : '[]' },
         directories: { L: isListed ? own.map(({ directory }) => ({ B: directory })) : [] },
@@ -216,7 +216,7 @@ function rolledSourceOf(item: Item, grainMs: number): RolledSource {
     span,
     key: item.key!.S!,
     etag: item.etag!.S!,
-    days: new RolledDays(span, days),
+    days: new SpanDays(span, days),
     deletions,
     excluded: JSON.parse(item.omitted!.S!),
     groups: groups.map((group, i) => ({

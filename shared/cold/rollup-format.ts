@@ -30,7 +30,7 @@ export interface ListedRollup {
   readonly offsets: Readonly<Record<RolledColumn, number>>;
   /** The times of each series' grains, and the sizes of its pages: see {@link encodeGroupDirectory}. */
   readonly directory: Uint8Array;
-  /** The archived states of the span's days: see {@link RolledDays}. */
+  /** The archived states of the span's days: see {@link SpanDays}. */
   readonly days: Buffer;
   /** Identifies the deletions that had been applied to the samples of this rollup: see {@link deletionsKey}. */
   readonly deletions: string;

@@ -32,7 +32,7 @@ function rangeOf(grainMs: number, day: Day): TimeRange {
 }
 
 /** For each day of a span, the archived state from which a rollup was made. */
-export class RolledDays {
+export class SpanDays {
   /** @param bytes the identity of each day's state; zeros mean that the day is not rolled up */
   constructor(
     private readonly span: RollupSpan,
@@ -44,7 +44,7 @@ export class RolledDays {
     this.bytes.write(identity, this.offsetOf(day), 'hex');
   }
 
-  copy(day: Day, from: RolledDays): void {
+  copy(day: Day, from: SpanDays): void {
     const at = this.offsetOf(day);
     from.bytes.copy(this.bytes, at, at, at + IDENTITY_BYTES);
   }

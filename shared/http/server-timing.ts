@@ -14,7 +14,7 @@ import type { ReadStats } from '../query/read';
  * @see https://www.w3.org/TR/server-timing/
  */
 export function serverTiming(
-  reads: readonly Pick<ReadStats, 'rolledDays' | 'tiers'>[],
+  reads: readonly Pick<ReadStats, 'rollupDays' | 'tiers'>[],
   { fromMs, toMs }: TimeRange,
   waitedMs: number,
 ): string {
@@ -30,10 +30,10 @@ export function serverTiming(
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${extents}"`;
   });
-  const rolledDays = reads.reduce((sum, read) => sum + read.rolledDays, 0);
+  const rollupDays = reads.reduce((sum, read) => sum + read.rollupDays, 0);
   return [
     ...ofTiers,
-    ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`]),
+    ...(rollupDays === 0 ? [] : [`rollup;desc="${rollupDays} days"`]),
     ...(waitedMs === 0 ? [] : [`governor;dur=${waitedMs}`]),
   ].join(', ');
 }

@@ -37,7 +37,7 @@ function explainRead({
   why,
   series,
   rounds,
-  rolledDays,
+  rollupDays,
   tiers,
 }: SelectorResult): ExplainedRead {
   const ofTier = (tier: Tier) => {
@@ -55,7 +55,7 @@ function explainRead({
     read: grains === undefined ? 'samples' : `rollups of ${grains.grainMs / 1000}s`,
     why,
     rounds,
-    rollupDays: rolledDays,
+    rollupDays,
     tiers: Object.fromEntries(TIERS.map((tier) => [tier, ofTier(tier)])) as ExplainedRead['tiers'],
     readUnits,
     objectGets,

@@ -47,7 +47,7 @@ export interface ReadStats {
   /** Number of rounds of requests beyond memory; 0 when memory had everything. */
   readonly rounds: number;
   /** Number of days read from rollups, summed over all sources. */
-  readonly rolledDays: number;
+  readonly rollupDays: number;
   /**
    * Samples that arrived at or after this time, in ms, may be missing; undefined if none are. See
    * {@link IncompleteReadError}.
@@ -130,7 +130,7 @@ async function readTiers(plan: ReadPlan): Promise<SourceResult> {
       cold: rolledPlaces.length === 0 ? cold.stats : withPlaces(cold.stats, rolledPlaces),
     },
     rounds: found.rounds ?? 0,
-    rolledDays: points?.days ?? 0,
+    rollupDays: points?.days ?? 0,
     missingSinceMs,
   };
 }
@@ -217,7 +217,7 @@ export function joinStats(all: readonly ReadStats[]): ReadStats {
   return {
     tiers: { hot: join('hot'), warm: join('warm'), cold: join('cold') },
     rounds: all.reduce((most, { rounds }) => Math.max(most, rounds), 0),
-    rolledDays: all.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
+    rollupDays: all.reduce((sum, { rollupDays }) => sum + rollupDays, 0),
     missingSinceMs: earliestMissing(all),
   };
 }

@@ -276,7 +276,7 @@ describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
       const startMs = FROM + DAY + random.pick([0, 0, HOUR, MINUTE]);
       const range = { startMs, endMs: startMs + 4 * DAY, stepMs: random.pick([HOUR, 6 * HOUR, DAY]) };
       const found = await rangeQuery(store, query, range, onRollups);
-      if (store.results.some(({ rolledDays }) => rolledDays > 0)) rolled++;
+      if (store.results.some(({ rollupDays }) => rollupDays > 0)) rolled++;
       expectSame({ i, query, ...range }, found, await rangeQuery(memory, query, range, exact));
     }
     return rolled / QUERIES;

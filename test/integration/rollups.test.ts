@@ -230,8 +230,8 @@ describe('rollups', () => {
       const answers = sampleColumnsOf(found, grains).map((samples) =>
         shown(downsample(samples, stepMs, aggregate)),
       );
-      const { rolledDays } = found;
-      return { answers, rolledDays };
+      const { rollupDays } = found;
+      return { answers, rollupDays };
     }
 
     return {
@@ -284,9 +284,9 @@ describe('rollups', () => {
       fc.asyncProperty(histories, questions, async (steps, asked) => {
         const { run, read, expected, rollUp, records } = pipeline();
         const check = async (question: Question) => {
-          const { answers, rolledDays } = await read(question);
+          const { answers, rollupDays } = await read(question);
           expect(answers).toEqual(expected(question));
-          days += rolledDays;
+          days += rollupDays;
         };
         for (const [i, step] of steps.entries()) {
           await run(step);

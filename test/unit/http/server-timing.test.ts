@@ -15,8 +15,8 @@ const partOf = (
     samples,
     places: spans.map(([matched, firstMs, lastMs]) => ({ matched, extent: { firstMs, lastMs } })),
   }) as unknown as TierStats;
-const statsOf = (tiers: Partial<Stats['tiers']>, rolledDays = 0): Stats => ({
-  rolledDays,
+const statsOf = (tiers: Partial<Stats['tiers']>, rollupDays = 0): Stats => ({
+  rollupDays,
   tiers: { hot: NOTHING, warm: NOTHING, cold: NOTHING, ...tiers },
 });
 

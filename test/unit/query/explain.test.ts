@@ -11,7 +11,7 @@ const result: SelectorResult = {
   grains: undefined,
   why: 'the range is shorter than 3 days',
   series: 2,
-  rolledDays: 0,
+  rollupDays: 0,
   missingSinceMs: undefined,
   rounds: 2,
   tiers: {

@@ -1,7 +1,7 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { rollUp } from '../../../shared/cold/rollup-grains';
-import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { deletionsKey, SpanDays, spanOf } from '../../../shared/cold/rollup-span';
 import { RollupWriter } from '../../../shared/cold/rollup-writer';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -40,7 +40,7 @@ function rolledUp(
   const spans = new Map(DAYS.map((day) => [spanOf(grainMs, day).name, spanOf(grainMs, day)]));
   return new Map(
     [...spans].map(([name, span]) => {
-      const days = new RolledDays(span);
+      const days = new SpanDays(span);
       for (const day of DAYS) if (spanOf(grainMs, day).name === name) days.set(day, stateOf(day));
       const writer = new RollupWriter(grainMs);
       const grain = Float64Array.of(LAST_MS);

@@ -1,7 +1,7 @@
 import type { ListedSource } from '../../../shared/cold/archive-directory';
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
-import { RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { SpanDays, spanOf } from '../../../shared/cold/rollup-span';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Day } from '../../../shared/model/placement';
 import { planDays } from '../../../shared/query/plan';
@@ -105,7 +105,7 @@ function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples 
 
 function respond({ states, rolledUp = [], unproven = [] }: World, requests: Requests): Partial<Responses> {
   const span = spanOf(HOUR, DAY_10);
-  const days = new RolledDays(span);
+  const days = new SpanDays(span);
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
   const source: RolledSource = {
     span,
