@@ -22,7 +22,7 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScalingUntil(now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
-  // If the command has finished, clear its time only after this reading of the primaries, so that slots that
+  // If the command has finished, clear its time only after this look at the primaries, so that slots that
   // moved before it still count as moved by the command.
   if (scalingForMs === 0) await recovery.putScalingUntil(0);
   return {

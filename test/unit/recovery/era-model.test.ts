@@ -73,7 +73,7 @@ class World {
       for (const key of [`a${slot}`, `b${slot}`]) node.data.set(key, new Set());
       node.data.set(`m${slot}`, { by: node.id, era: 1 });
     }
-    this.observe();
+    this.look();
   }
 
   private name(): string {
@@ -203,7 +203,7 @@ class World {
     this.acknowledged[slot]!.add(sample);
   }
 
-  observe(): void {
+  look(): void {
     const primaries = this.nodes.map((node) => ({
       id: node.id,
       run: node.run,
@@ -223,7 +223,7 @@ class World {
 
   /** Does what a flusher's round does: marks whole partitions with the era's number, unless slots are moving. */
   round(): void {
-    this.observe();
+    this.look();
     for (let slot = 0; slot < SLOTS && this.move === undefined; slot++) {
       const { id, data } = this.owner(slot);
       const mark = data.get(`m${slot}`) as Mark | undefined;
@@ -232,7 +232,7 @@ class World {
   }
 
   private resolve(slot: number): void {
-    this.observe();
+    this.look();
     const [place, mark] = this.find(`m${slot}`, slot);
     const verdict = this.judge(slot);
     // A mark is taken over once its slot has arrived.
@@ -319,7 +319,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
       world.append(0, 0);
       world.begin(0, to);
       world.moveKey();
-      world.observe();
+      world.look();
       world.replace(to, true);
     },
   },
@@ -364,7 +364,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
       world.drain();
       world.append(1, 0);
       world.replace(to);
-      world.observe();
+      world.look();
       world.isScaling = true;
     },
   },
@@ -386,7 +386,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
       world.begin(0, to);
       world.moveKey();
       world.moveKey();
-      world.observe();
+      world.look();
       world.kill(from);
     },
   },
@@ -433,7 +433,7 @@ test('no loss stays hidden, whatever moves, fails and is looked at in whatever o
   expect(losses).toBeGreaterThan(0);
 });
 
-test('without a failure no loss is reported, if each joining node is observed before it gets slots and no node leaves between the same two observations', () => {
+test('without a failure no loss is reported, if each joining node is looked at before it gets slots and no node leaves between the same two looks', () => {
   fc.assert(
     fc.property(actions, fc.boolean(), (steps, isScaling) => {
       const world = new World(isScaling);
@@ -444,11 +444,11 @@ test('without a failure no loss is reported, if each joining node is observed be
         else if (action <= 8) world.moveKey();
         else if (action === 9) world.round();
         else if (action === 10 && world.nodes.length < MOST_NODES) {
-          world.observe();
+          world.look();
           world.join();
-          world.observe();
+          world.look();
         } else if (action === 11 && world.nodes.length > 1) world.leave(node);
-        else if (action === 12) world.observe();
+        else if (action === 12) world.look();
         else if (action === 13) world.rename(node);
       });
       expect(world.hidden()).toEqual([]);

@@ -2,10 +2,10 @@ import type { PrimaryState } from '../../../shared/hot/topology';
 import { type Era, judge, nextEra } from '../../../shared/recovery/era';
 
 /**
- * Primaries as recovery reads them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~` means
+ * Primaries as a look finds them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~` means
  * that a slot is moving to or from the primary.
  */
-function look(text: string): PrimaryState[] {
+function primariesIn(text: string): PrimaryState[] {
   return text.split(' ').map((each) => {
     const found = /^(\w+)(?:@(\w+))?(?:<(\w+))?(~?):([\d,-]*)(?:!(\d+))?$/.exec(each)!;
     const [, id, run = id, previous, open, slots, failures] = found;
@@ -20,12 +20,12 @@ function look(text: string): PrimaryState[] {
   });
 }
 
-/** The era after several reads of the state, and the number of reads after which every partition counts as lost. */
+/** The era after several looks at the primaries, and the number of looks after which every partition counts as lost. */
 function eraAfter(looks: readonly string[], isScaling = false): { era: Era; losses: number } {
   let era: Era | undefined;
   let losses = 0;
   for (const each of looks) {
-    const step = nextEra(era, look(each), isScaling);
+    const step = nextEra(era, primariesIn(each), isScaling);
     era = step.era;
     losses += step.isLoss ? 1 : 0;
   }
@@ -126,7 +126,7 @@ describe('an era ends', () => {
 
 test('an era is the same object while nothing changed, so that nothing is written', () => {
   const recorded: Era = JSON.parse(JSON.stringify(eraAfter(['a:0-9 b<c:10-19']).era));
-  expect(nextEra(recorded, look('b<c:10-19 a:0-9'), false).era).toBe(recorded);
+  expect(nextEra(recorded, primariesIn('b<c:10-19 a:0-9'), false).era).toBe(recorded);
 });
 
 describe('a mark that is not good', () => {
