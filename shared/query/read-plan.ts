@@ -65,7 +65,7 @@ export interface ReadPlan {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
   readonly request: SourceRequest;
-  /** Id of the source, or of the pool whose groups hold the source's series. */
+  /** Id of the source or pool whose home it is. */
   readonly homeId: Id;
   /** The selection's range begins no earlier than the source's first sample. */
   readonly selection: Selection;
@@ -77,8 +77,7 @@ export interface ReadPlan {
 }
 
 /**
- * Plans the read of a source: one plan for each home. The home of a series is the source itself or its pool. Nearly every
- * source has one home.
+ * Plans the read of a source: one plan for each home. Nearly every source has one home, its own or its pool's.
  */
 export function planReads(stores: ReadDependencies, tenant: Tenant, request: SourceRequest): ReadPlan[] {
   const { homes, wanted, deletions, windowLengthsMs, firstMs } = request;

@@ -8,11 +8,11 @@ import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model
 import type { Selection } from '../model/selection';
 
 /**
- * The groups of one home that may contain the series that a query wants from a source. The home is the source itself,
- * or its pool.
+ * The groups of one home that may contain the series that a query wants from a source. The home is the source's own, or
+ * its pool's.
  */
 interface HomeLocation {
-  /** Id of the source or pool. */
+  /** Id of the source or pool whose home it is. */
   readonly id: Id;
   readonly groups: readonly GroupId[];
   /** Known layouts of the groups. */
