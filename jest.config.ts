@@ -22,6 +22,7 @@ const TEST_TIMEOUT_MS = 20 * 60_000;
 
 const project = (name: string) => ({
   displayName: name,
+  globalSetup: '<rootDir>/test/support/run-seed.cjs',
   transform,
   testMatch: ['**/*.test.ts'],
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fast-check.ts' },

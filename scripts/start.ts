@@ -9,8 +9,11 @@ import { startProgress } from './local/progress';
 import { startStack } from './local/stack';
 import { parseStartOptions, type StartOptions } from './local/start-options.mjs';
 
+/** The variable SEED. @throws Problem if it is not a whole number */
 function seedOf(text: string | undefined): number | undefined {
-  return text === undefined || text === '' ? undefined : Number(text);
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d+$/.test(text)) throw new Problem(`SEED is ${text}; it must be a whole number`);
+  return Number(text);
 }
 
 async function start(options: StartOptions): Promise<void> {
@@ -28,7 +31,8 @@ async function start(options: StartOptions): Promise<void> {
     settings: options.set,
     report,
     // Set by tests, or manually to find more bugs.
-    freedomsSeed: seedOf(process.env.FREEDOMS_SEED),
+    seed: seedOf(process.env.SEED),
+    hasFreedoms: process.env.FREEDOMS === 'on',
     unscheduled: process.env.UNSCHEDULED?.split(','),
   });
   const { addresses } = stack;

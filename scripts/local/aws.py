@@ -3,7 +3,7 @@
 Sequence numbers. ministack numbers the records of all shards of all streams with one counter. Kinesis'
 sequence numbers are "specific to a shard": the numbers of two shards do not show which record is older. Here
 each shard has its own range of numbers, with the fields of Kinesis' numbers. The order of the ranges is
-random, and the same for the same SHARD_SEED. Only the range of a child is always above those of its parents,
+random, and the same for the same SEED. Only the range of a child is always above those of its parents,
 since numbers "for the same partition key generally increase over time".
 See https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
 
@@ -26,7 +26,7 @@ Contract. ministack accepts calls that AWS would refuse, from any role. Here eac
 service's model, the service's limits, and the policies of the function that makes the call (contract.py). The
 session token of a call is the function's name.
 
-Freedoms. ministack never fails in ways in which AWS may fail. With FREEDOMS_SEED, it throttles calls, fails,
+Freedoms. ministack never fails in ways in which AWS may fail. With FREEDOMS=on, it throttles calls, fails,
 loses responses and returns only parts of responses (freedoms.py).
 """
 
@@ -61,8 +61,8 @@ from rights import Rights
 
 CLOSED = "ending_sequence_number"
 
-SHARD_SEED = int(os.environ.get("SHARD_SEED") or random.SystemRandom().randrange(2**32))
-shard_order = random.Random(SHARD_SEED)
+SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
+shard_order = random.Random(SEED)
 # Key of a shard's range: the upper bits of its sequence numbers. In Kinesis' numbers, they are the second in
 # which the shard was created.
 RANGE = "sequence_range"
@@ -254,7 +254,7 @@ def call_services_directly(app):
 
 key_conditions.install()
 rights = Rights(os.environ["RIGHTS_FILE"]) if "RIGHTS_FILE" in os.environ else None
-ministack.app = refuse_web_pages(check_contract(use_freedoms(answer_lambda_calls(forward_calls(call_services_directly(ministack.app)))), rights, shard_of))
+ministack.app = refuse_web_pages(check_contract(use_freedoms(answer_lambda_calls(forward_calls(call_services_directly(ministack.app))), SEED), rights, shard_of))
 kinesis._split_shard = keep_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keep_closed_shards(kinesis._merge_shards)
 kinesis._build_shards = add_starting_numbers(kinesis._build_shards)
@@ -268,7 +268,7 @@ kinesis._get_records = end_iterators(kinesis._get_records)
 
 
 if __name__ == "__main__":
-    print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)
+    print(f"shards of streams have ranges of sequence numbers in the random order of SEED={SEED}", flush=True)
     # uvicorn raises the signal again once it has shut down. Exit in an orderly way then, so that the exit
     # handlers of contract.py and freedoms.py write their counts.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())

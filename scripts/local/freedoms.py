@@ -1,6 +1,6 @@
 """Behaves in ways that AWS's documents permit. ../faults/freedoms.json lists these freedoms, and where they are used.
 
-FREEDOMS_SEED is the seed; without it, no freedom is used. Freedoms are used only in calls that functions
+With the variable FREEDOMS=on they are used, as a seed decides. Freedoms are used only in calls that functions
 make, not in calls that tests make themselves.
 """
 
@@ -184,14 +184,13 @@ def written_keys(call):
         yield part.get("TableName"), attribute_value(key.get("pk")), attribute_value(key.get("sk"))
 
 
-def use_freedoms(app):
-    """Wraps an app so that functions' calls are subject to the freedoms; without FREEDOMS_SEED, returns the app."""
-    seed = os.environ.get("FREEDOMS_SEED")
-    if not seed:
+def use_freedoms(app, seed):
+    """Wraps an app so that functions' calls are subject to the freedoms; without FREEDOMS=on, returns the app."""
+    if os.environ.get("FREEDOMS") != "on":
         return app
     for name in ("_get_item", "_query", "_scan", "_batch_get_item"):
         setattr(dynamodb, name, read_old_items(getattr(dynamodb, name)))
-    freedoms = Freedoms(int(seed))
+    freedoms = Freedoms(seed)
 
     async def call_app(scope, receive, send):
         call = scope.get("aws_call")

@@ -96,12 +96,12 @@ export async function startHotServer(
 }
 
 export interface AwsOptions {
-  /** Determines the order of sequence numbers between shards (aws.py). @default random */
-  readonly shardSeed?: string | undefined;
+  /** Decides everything random (aws.py). @default the variable SEED, else random */
+  readonly seed?: number | undefined;
   /** File from {@link writeRights}. @default functions may do everything */
   readonly rightsFile?: string | undefined;
-  /** Enables behaviour that AWS permits but rarely shows (freedoms.py). @default disabled */
-  readonly freedomsSeed?: number | undefined;
+  /** Whether it does what AWS permits but rarely does (freedoms.py). @default false */
+  readonly hasFreedoms?: boolean | undefined;
 }
 
 /**
@@ -112,7 +112,7 @@ export async function startAws(
   dataDir: string,
   adopt: Adopt,
   onLost: () => void,
-  { shardSeed = process.env.SHARD_SEED, rightsFile, freedomsSeed }: AwsOptions = {},
+  { seed, rightsFile, hasFreedoms = false }: AwsOptions = {},
 ): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');
@@ -136,8 +136,8 @@ export async function startAws(
       // Keep ministack from starting these listeners.
       IOT_MTLS_ENABLED: '0',
       SFTP_ENABLED: '0',
-      SHARD_SEED: shardSeed,
-      ...(freedomsSeed !== undefined && { FREEDOMS_SEED: String(freedomsSeed) }),
+      SEED: seed?.toString() ?? process.env.SEED,
+      ...(hasFreedoms && { FREEDOMS: 'on' }),
       // The checkout may be read-only.
       PYTHONDONTWRITEBYTECODE: '1',
       ...(rightsFile !== undefined && { RIGHTS_FILE: rightsFile }),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -49,17 +50,18 @@ export interface StackOptions {
    */
   readonly faults?: HostFaults;
   /**
-   * Determines the order of sequence numbers between shards.
+   * Decides everything random in the stand-ins: the order of sequence numbers between shards, and when AWS's freedoms
+   * are used.
    *
-   * @default the variable SHARD_SEED, else random
+   * @default random
    */
-  readonly shardSeed?: number;
+  readonly seed?: number | undefined;
   /**
-   * Enables behaviour that AWS permits but rarely shows (scripts/faults/freedoms.json).
+   * Whether the stand-ins do what AWS permits but rarely does (scripts/faults/freedoms.json).
    *
-   * @default disabled
+   * @default false
    */
-  readonly freedomsSeed?: number;
+  readonly hasFreedoms?: boolean;
   /**
    * Kinds of functions whose schedules are not run, so that a test can choose when they run.
    *
@@ -131,6 +133,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       child.once('exit', () => watchdog.stdin.writable && watchdog.stdin.write(`-${child.pid}\n`));
     };
 
+    const seed = options.seed ?? randomInt(2 ** 31);
     const synth = join(local, 'synth');
     const synthesized = readAssembly(await synthesize(synth, options.settings));
     const isScheduled = ({ functionName }: { readonly functionName: string }) =>
@@ -159,9 +162,9 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     const [hot, aws] = await Promise.all([
       startHotServer(dataDir, adopt, onHotLost).then(kept),
       startAws(dataDir, adopt, onAwsLost, {
-        shardSeed: options.shardSeed?.toString(),
+        seed,
         rightsFile,
-        freedomsSeed: options.freedomsSeed,
+        hasFreedoms: options.hasFreedoms,
       }).then(kept),
     ]);
     const address = localAws(aws.port);
@@ -193,8 +196,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       adopt,
       report,
       faults: options.faults,
-      freedoms:
-        options.freedomsSeed === undefined ? undefined : new Freedoms(new Random(options.freedomsSeed)),
+      freedoms: options.hasFreedoms ? new Freedoms(new Random(seed)) : undefined,
     });
     cleanups.push(() => host.stop());
     const functionUrls = await serveFunctionUrls(

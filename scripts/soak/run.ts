@@ -91,8 +91,8 @@ export async function soak({ seed, minutes, senders: count, metrics, report }: S
     },
     report: () => {},
     faults,
-    freedomsSeed: seed,
-    shardSeed: seed,
+    seed,
+    hasFreedoms: true,
   });
   const { url, apiKey, redisUrl } = stack.addresses;
   const functions = new Functions(url);

@@ -24,15 +24,14 @@ import { NotificationGroups } from '../../shared/monitors/notification-groups';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { AutoIdDocuments } from '../../shared/registry/auto-id-documents';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE_MS = 60_000;
-const SEED = seedOf('ALERT_SEED');
 const MINUTES = 40;
 
 /** Alerts of a monitor and of checks, over a real table. Any step may fail before or after it has acted. */
-describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
+describe(`alerts of random values (SEED=${SEED})`, () => {
   const random = new Random(SEED);
   let tiers: Tiers;
   let nowMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../scripts/faults/random';
 import { Client } from '../support/client';
-import { freedomsSeed, type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { runOps } from '../support/ops';
+import { SEED } from '../support/seed';
 import { until } from '../support/until';
 
 describe('a stack under all freedoms of AWS', () => {
-  const random = new Random(freedomsSeed() ?? 1);
+  const random = new Random(SEED);
   let stack: LocalStack;
   let client: Client;
 

@@ -9,6 +9,7 @@ import { watchMemory } from '../../shared/operations/memory-commands';
 import { limiter, mapLimited } from '../../shared/platform/concurrency';
 import { ClusterFeed } from '../support/cluster-feed';
 import { ClusterReaders, type Phase } from '../support/cluster-readers';
+import { IS_LONG } from '../support/long';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -24,8 +25,7 @@ const DRAINED_AT_ONCE = 2;
 /**
  * The long form of the test posts 50,000 samples a second, and compares reads with those at rest: `npm run test:long`.
  */
-const IS_LONG = process.env.GROWTH !== undefined;
-const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) as [number, number];
+const [HOSTS, METRICS] = IS_LONG ? [500, 100] : [48, 5];
 const PARTITIONS = Math.max(24, HOSTS / 4);
 /** Number of rounds of posts before anything moves. */
 const REST_ROUNDS = IS_LONG ? 10 : 1;

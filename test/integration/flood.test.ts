@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import { functionName } from '../../shared/platform/names';
 import { Client, type Point } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
 /** Number of samples of a flooded host, and of requests in the flood; `npm run test:long` sends 20,000. */
 const SAMPLES = 1_000_000;
-const REQUESTS = Number(process.env.FLOOD_REQUESTS ?? 25);
+const REQUESTS = IS_LONG ? 20_000 : 25;
 /** Number of requests of hosts that come and go. Each request has new names. */
-const CHURN_REQUESTS = Number(process.env.CHURN_REQUESTS ?? 60);
+const CHURN_REQUESTS = IS_LONG ? 300 : 60;
 const CHURN_NAMES = 2_500;
 const MAX_RSS_BYTES = 512 * 1024 * 1024;
 const PARALLEL = 4;

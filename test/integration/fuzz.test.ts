@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { operationsOf, requestArbitrary } from '../support/request-arbitrary';
 import { until } from '../support/until';
 
 /** Number of requests; `npm run test:long` sends 100,000. */
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const REQUESTS = IS_LONG ? 100_000 : 2_000;
 const BATCH = 100;
 /** Requests in flight. */
 const LANES = 8;

@@ -23,6 +23,7 @@ import { type Layout, layoutOf, mergeLayouts } from '../../shared/model/layout';
 import { pickSeries } from '../../shared/model/layout-block';
 import { packLayout } from '../../shared/model/packed-layout';
 import { type GroupId, groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { IS_LONG } from '../support/long';
 import { temporaryDir } from '../support/temporary-dir';
 import { anyBits, bytesOf } from '../unit/codec/arbitraries';
 
@@ -158,7 +159,7 @@ describe('a read of memory', () => {
           expect(known.samples).toBeLessThanOrEqual(values.reduce((sum, count) => sum + count, 0));
         }
       }),
-      { numRuns: Number(process.env.HOT_READS ?? 60) },
+      { numRuns: IS_LONG ? 3_000 : 60 },
     );
   });
 
@@ -227,7 +228,7 @@ describe('a read of memory', () => {
           await known.close();
         }
       }),
-      { numRuns: Number(process.env.HOT_READS ?? 60) },
+      { numRuns: IS_LONG ? 3_000 : 60 },
     );
   });
 

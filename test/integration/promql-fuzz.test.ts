@@ -5,15 +5,15 @@ import { Random } from '../../scripts/faults/random';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { HOURS, mutated, PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
 /** Number of queries; `npm run test:long` sends 200,000. */
-const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
-const SEED = seedOf('FUZZ_SEED');
+const QUERIES = IS_LONG ? 200_000 : 400;
 /** Number of concurrent requests. */
 const LANES = 2;
 /**
@@ -55,7 +55,7 @@ const RESOLUTIONS = ['auto', '1h', '5m', '0s', '2h', 'x'];
 /** Times of queries. The first ones request all of the retention. */
 const TIMES = ['0', '-1', '2026-01-01T00:00:00Z', '1e400', 'NaN', '9223372036854775807', 'x', ''];
 
-describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
+describe(`${QUERIES} queries of PromQL over HTTP (SEED=${SEED})`, () => {
   let stack: LocalStack;
   const random = new Random(SEED).next;
   const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 1_800_000;
@@ -185,7 +185,7 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
     const requests = Array.from({ length: Math.min(QUERIES, 1_000) });
     const statuses = new Map<number, number>();
     const report = (done: number) => {
-      if (process.env.FUZZ_QUERIES === undefined) return;
+      if (!IS_LONG) return;
       const mb = Math.round(peakBytes() / 1e6);
       process.stdout.write(`${done} queries: ${JSON.stringify([...statuses])}, ${mb} MB at most\n`);
     };

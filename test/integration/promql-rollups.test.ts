@@ -30,9 +30,10 @@ import { Querier } from '../../shared/query/select';
 import { TierSamples } from '../../shared/query/tier-samples';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import { rowRecords } from '../../shared/stream/row-records';
+import { IS_LONG } from '../support/long';
 import { anyQuery, anySamples, expectSame } from '../support/rolled-queries';
 import { rowOfSeries, sourceRows } from '../support/rows';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
@@ -56,9 +57,8 @@ const quarantine = {
   },
 };
 const limits = { maxSeries: 100, maxSamples: 1_000_000, maxValues: 1_000_000 };
-const SEED = seedOf('FUZZ_SEED');
 /** Number of queries in each state of the tiers. */
-const QUERIES = Number(process.env.ROLLED_QUERIES ?? 15);
+const QUERIES = IS_LONG ? 500 : 15;
 const exact: QueryOptions = { limits, isLate: () => false };
 const widened: QueryOptions = {
   ...exact,
@@ -180,7 +180,7 @@ describe('PromQL over rollups', () => {
   });
 });
 
-describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
+describe(`PromQL over rollups of changing samples (SEED=${SEED})`, () => {
   const random = new Random(SEED);
   const sources = ['h', 'i', 'j'].map((host) => sourceOf.host(host));
   const onRollups: QueryOptions = { ...exact, rollups: { grainsMs: [HOUR, DAY], leastRangeMs: DAY } };

@@ -21,15 +21,15 @@ import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TierSamples } from '../../shared/query/tier-samples';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
+import { IS_LONG } from '../support/long';
 import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { rowOfSeries, sourceRows } from '../support/rows';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
 /** Number of expressions in each state of the tiers. */
-const EXPRESSIONS = Number(process.env.TIERED_PROMQL ?? 10);
-const SEED = seedOf('FUZZ_SEED');
+const EXPRESSIONS = IS_LONG ? 1_000 : 10;
 /** Rounds of corrections, deletions and flushes. */
 const ROUNDS = EXPRESSIONS;
 const WINDOW_MS = 600_000;
@@ -77,7 +77,7 @@ function plain(answer: QueryResult | Error): unknown {
   ];
 }
 
-describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
+describe(`PromQL over samples in all tiers (SEED=${SEED})`, () => {
   let tiers: Tiers;
   let sequence = 0;
   const random = new Random(SEED).next;

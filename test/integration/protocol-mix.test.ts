@@ -3,19 +3,19 @@ import { Functions } from '../../scripts/ops/invoke';
 import { ENCODINGS } from '../../scripts/soak/encodings';
 import { type Labels, labelsOf, METRIC_NAME } from '../../shared/model/labels';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { patientFetch } from '../support/patient-fetch';
 import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 import { until } from '../support/until';
 
 /**
  * Number of samples, sources and minutes of the random mix. It ends when the samples are posted and the minutes are
  * over.
  */
-const SAMPLES = Number(process.env.MIX_SAMPLES ?? 40_000);
-const SOURCES = Number(process.env.MIX_SOURCES ?? 80);
-const MINUTES = Number(process.env.MIX_MINUTES ?? 0);
-const SEED = seedOf('MIX_SEED');
+const SAMPLES = 40_000;
+const SOURCES = IS_LONG ? 2_000 : 80;
+const MINUTES = IS_LONG ? 60 : 0;
 /** Number of samples between two comparisons of everything that is stored. */
 const COMPARED_EVERY = 10_000_000;
 

@@ -3,12 +3,13 @@ import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { until } from '../support/until';
 
 /** Number of rounds of drain, archive and purge. */
 const ROUNDS = 40;
 /** Minimum number of reads, however many rounds they take. */
-const READS = Number(process.env.MOVING_READS ?? 20);
+const READS = IS_LONG ? 10_000 : 20;
 const SERIES = 5;
 /** Number of posted seconds after which only corrections are posted. */
 const MAX_SECONDS = 3_000;

@@ -23,6 +23,7 @@ import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
+import { IS_LONG } from '../support/long';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
@@ -300,7 +301,7 @@ describe('rollups', () => {
         await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], asksOnce: true });
         expect(await rollUp()).toBe(0);
       }),
-      { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
+      { numRuns: IS_LONG ? 100 : 8 },
     );
     // If this fails, no answer from rollups was compared.
     expect(days).toBeGreaterThan(0);

@@ -1,10 +1,11 @@
 import type { Bill } from '../../scripts/simulate/bill';
 import type { LineOfBill } from '../../scripts/simulate/bill-text';
 import type { SimulationResult } from '../../scripts/simulate/run';
+import { IS_LONG } from '../support/long';
 import { runScript } from '../support/script';
 
-const SEEDS = (process.env.SIMULATE_SEEDS ?? '1').split(',');
-const DAYS = process.env.SIMULATE_DAYS ?? '1';
+const SEEDS = IS_LONG ? ['1', '2', '3', '4', '5'] : ['1'];
+const DAYS = IS_LONG ? '30' : '1';
 
 /** Little load, and actors that act often: what takes weeks happens within days. */
 const SMALL = ['--hosts', '2', '--series', '2', '--pace', '6'];

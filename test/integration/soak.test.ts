@@ -1,9 +1,10 @@
 import { FAULT_KINDS } from '../../scripts/soak/plan';
 import type { SoakResult } from '../../scripts/soak/run';
+import { IS_LONG } from '../support/long';
 import { runScript } from '../support/script';
 
-const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.5);
-const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
+const MINUTES = IS_LONG ? 30 : 0.5;
+const SEEDS = IS_LONG ? ['1', '2', '3'] : ['1'];
 
 /**
  * The load is small, because the soak looks for mistakes, and the tests that run at the same time need the machine,

@@ -1,7 +1,7 @@
 /**
  * Sends alerts to a real Alertmanager while evaluator, ingester and memory of the local stack are killed at random.
- * `ALERTMANAGER` is its binary (by default it is built from its module), `PEER_MINUTES` is the duration of the kills,
- * `SEED` is the seed of everything random.
+ * `ALERTMANAGER` is its binary (by default it is built from its module). The kills
+ * go on for three minutes, in a long run for half an hour.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,14 @@ import { Random } from '../../scripts/faults/random';
 import { freePort } from '../../scripts/local/server-process';
 import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { alertmanagerBinary } from '../support/peers';
+import { SEED } from '../support/seed';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
-const MINUTES = Number(process.env.PEER_MINUTES ?? 3);
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const MINUTES = IS_LONG ? 30 : 3;
 const MINUTE = 60_000;
 const FEED_MS = 5_000;
 const TICK_MS = 30_000;

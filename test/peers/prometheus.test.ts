@@ -2,10 +2,10 @@
  * Real Prometheus servers send to the local stack while its functions and its memory are killed.
  *
  * `PROMETHEUS` names their binaries, separated by commas; by default Prometheus 3 is built from its module.
- * `PEER_MINUTES` is how long each sends. A server that takes OTLP is of version 3, and sends remote write
+ * Each sends for a minute, in a long run for half an hour. A server that takes OTLP is of version 3, and sends remote write
  * 1.0, then 2.0.
  *
- *     PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run test:peers
+ *     PROMETHEUS=/usr/bin/prometheus LONG=1 npm run test:peers
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,13 +21,14 @@ import { labelsOfMessages } from '../../shared/protocol/prometheus/series-labels
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { decodeWriteRequest } from '../../shared/protocol/prometheus/write-request';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { IS_LONG } from '../support/long';
 import { prometheusBinaries } from '../support/peers';
 import { readBits, type SampleBits } from '../support/stack-samples';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
 const binaries = (process.env.PROMETHEUS ?? join(prometheusBinaries(), 'prometheus')).split(',');
-const MINUTES = Number(process.env.PEER_MINUTES ?? 1);
+const MINUTES = IS_LONG ? 30 : 1;
 const KILL_EVERY_MS = 20_000;
 /** Prometheus' own labels for the targets that it scrapes. */
 const JOBS = ['prometheus', 'strange'];

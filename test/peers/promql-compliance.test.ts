@@ -13,10 +13,9 @@ import { instantQuery, type QueryOptions, rangeQuery } from '../../shared/promql
 import { complianceSuite, prometheusBinaries } from '../support/peers';
 import { differenceFrom, PrometheusServer } from '../support/prometheus-server';
 import { RolledStore } from '../support/rolled-store';
-import { seedOf } from '../support/seed';
+import { SEED } from '../support/seed';
 
 const PROMETHEUS = process.env.PROMETHEUS ?? join(prometheusBinaries(), 'prometheus');
-const SEED = seedOf('FUZZ_SEED');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -125,7 +124,7 @@ const WORLDS = [
 ];
 
 test.each(WORLDS)(
-  `the suite's 539 queries over $what (FUZZ_SEED=${SEED}) are answered as by Prometheus`,
+  `the suite's 539 queries over $what (SEED=${SEED}) are answered as by Prometheus`,
   async ({ what, days, everyMs, rollups, steps, times }) => {
     const all = queries(times);
     expect(all).toHaveLength(539);

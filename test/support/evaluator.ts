@@ -8,6 +8,7 @@ import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
 import { metaKeys } from '../../shared/platform/keys';
 import type { Table } from '../../shared/platform/table';
 import type { LocalStack } from './local-stack';
+import { SEED } from './seed';
 import { until } from './until';
 
 /**
@@ -27,11 +28,11 @@ export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> 
   );
 }
 
-const random = new Random(Number(process.env.KILL_SEED));
+const random = new Random(SEED);
 
 /**
- * Runs the evaluator as of a given Unix time in ms, and kills all functions at a moment of the run that `KILL_SEED`
- * chooses. Then ends the run in the table, where it would otherwise block other runs for a minute.
+ * Runs the evaluator as of a given Unix time in ms, and kills all functions at a random moment of the run. Then ends the
+ * run in the table, where it would otherwise block other runs for a minute.
  */
 export async function killEvaluation(stack: LocalStack, atMs: number): Promise<void> {
   const killed = evaluateAt(stack, atMs).catch(() => undefined);

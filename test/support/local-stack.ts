@@ -58,15 +58,6 @@ export interface LocalStack extends StackAddresses {
   stop(): Promise<void>;
 }
 
-/**
- * Returns the seed of AWS's freedoms in this run (freedoms.py). The integration tests set and print the seed
- * (aws-run.cjs). Returns undefined if there is none; the stand-ins then use no freedoms.
- */
-export function freedomsSeed(): number | undefined {
-  const seed = process.env.FREEDOMS_SEED;
-  return seed === undefined || seed === 'none' ? undefined : Number(seed);
-}
-
 /** Starts the whole pipeline as `npm start` does, on free ports, with its own data directory. */
 export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
@@ -75,7 +66,7 @@ export async function startLocalStack(options: {
   /** Data of an earlier stack, which is kept at the end. @default a new folder, which is removed at the end */
   readonly dataDir?: string;
   /**
-   * Whether the stack uses AWS's freedoms ({@link freedomsSeed}). A request may then be answered with 503, so that the
+   * Whether the stack uses AWS's freedoms (freedoms.py). A request may then be answered with 503, so that the
    * client has to send it again. @default false
    */
   readonly hasFreedoms?: boolean;
@@ -91,11 +82,10 @@ export async function startLocalStack(options: {
     '--set',
     `${key}=${value}`,
   ]);
-  const seed = options.hasFreedoms ? freedomsSeed() : undefined;
   // Jest gives each test file a copy of the variables. Use this copy, which has the changes that the file made.
   const env = {
     ...process.env,
-    FREEDOMS_SEED: seed?.toString(),
+    FREEDOMS: options.hasFreedoms ? 'on' : 'off',
     ...(options.unscheduled && { UNSCHEDULED: options.unscheduled.join(',') }),
   };
   const child = spawnScript(

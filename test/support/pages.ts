@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from './browser';
 import { lateResponses } from './late-responses';
+import { SEED } from './seed';
 import { PATIENCE_MS } from './until';
 
 export const DESKTOP = { width: 1400, height: 1000 };
@@ -77,8 +78,7 @@ export class Pages {
       if (isProblem && !SERVER_BUSY.test(message.text())) this.errors.push(message.text());
     });
     page.on('pageerror', (error) => this.errors.push(String(error)));
-    const seed = process.env.PAGE_SEED;
-    if (seed !== 'none') await page.addInitScript(lateResponses(Number(seed), this.opened++));
+    await page.addInitScript(lateResponses(SEED, this.opened++));
     await page.goto(address);
     return page;
   };

@@ -29,7 +29,6 @@ import { SeriesCounter } from '../../shared/tenancy/series-counter';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
-import { freedomsSeed } from './local-stack';
 import { temporaryDir } from './temporary-dir';
 
 const DAY_MS = 86_400_000;
@@ -41,8 +40,8 @@ export interface TiersOptions {
   /** Address of a running hot tier. @default a new server */
   readonly redisUrl?: string;
   /**
-   * Whether the stand-in for AWS uses AWS's freedoms, such as throttling, stale reads and lost answers ({@link
-   * freedomsSeed}). @default true
+   * Whether the stand-in for AWS uses AWS's freedoms, such as throttling, stale reads and lost answers. @default
+   * true
    */
   readonly hasFreedoms?: boolean;
 }
@@ -63,7 +62,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     dir,
     () => {},
     () => {},
-    { freedomsSeed: hasFreedoms ? freedomsSeed() : undefined },
+    { hasFreedoms },
   );
   await provision(localAws(awsServer.port), {
     tables: ['Warm', 'Meta'].map(tableOf),

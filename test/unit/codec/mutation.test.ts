@@ -1,14 +1,12 @@
-/**
- * Decodes damaged bytes. The run is short by default; `CODEC_MUTATIONS=1000000 npx jest -i mutation` is the
- * long one, `CODEC_SEED` repeats a run.
- */
+/** Decodes damaged bytes. */
 import { crc32 } from 'node:zlib';
 import { type Block, CorruptChunkError, decodeFrame, encodeChunk, openChunk } from '../../../shared/codec';
+import { IS_LONG } from '../../support/long';
+import { SEED } from '../../support/seed';
 import { bitwise } from './arbitraries';
 import { exampleBlocks, noise } from './example-blocks';
 
-const mutations = Number(process.env.CODEC_MUTATIONS ?? 20_000);
-const seed = Number(process.env.CODEC_SEED ?? 1);
+const mutations = IS_LONG ? 1_000_000 : 20_000;
 
 const corpus = Object.entries(exampleBlocks).map(([name, make]) => ({
   name,
@@ -95,9 +93,9 @@ function read(bytes: Uint8Array): Block | undefined {
   }
 }
 
-describe(`of ${mutations} mutated chunks, seed ${seed}`, () => {
+describe(`of ${mutations} mutated chunks, SEED=${SEED}`, () => {
   const run = (count: number, check: (bytes: Uint8Array) => void) => {
-    const random = noise(seed);
+    const random = noise(SEED);
     for (let i = 0; i < count; i++) {
       const original = corpus[i % corpus.length]!;
       const other = corpus[Math.floor(random() * corpus.length)]!;

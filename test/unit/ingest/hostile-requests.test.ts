@@ -7,6 +7,7 @@ import { tenantIdOf } from '../../../shared/model/placement';
 import { influxLines } from '../../../shared/protocol/influx/lines';
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
+import { IS_LONG } from '../../support/long';
 
 const BODY_BYTES = 1_000_000;
 const HOUR_MS = 3_600_000;
@@ -75,7 +76,7 @@ describe('any accepted request', () => {
           for (const { packed } of layouts.values())
             expect(unpackLayout(packed).length).toBeLessThan(256 * 1024);
       }),
-      { numRuns: Number(process.env.HOSTILE_RUNS ?? 8) },
+      { numRuns: IS_LONG ? 200 : 8 },
     );
   });
 });

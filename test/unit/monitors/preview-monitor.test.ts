@@ -4,9 +4,7 @@ import type { Monitor } from '../../../shared/monitors/monitor';
 import type { MonitorPreview } from '../../../shared/monitors/monitor-preview';
 import { type PreviewOptions, previewMonitor } from '../../../shared/monitors/preview-monitor';
 import { MINUTE_MS, MonitorWorld, START_MS } from '../../support/monitor-world';
-import { seedOf } from '../../support/seed';
-
-const SEED = seedOf('PREVIEW_SEED');
+import { SEED } from '../../support/seed';
 
 const common = { id: 'm1', name: 'load', operator: '>', warning: 3, critical: 5 };
 const host = { ...common, type: 'host', metric: 'loadavg5', duration: 1 } as Monitor;
@@ -42,7 +40,7 @@ function eventsOf({ alerts }: MonitorPreview): string[] {
     .sort();
 }
 
-describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
+describe(`a preview (SEED=${SEED})`, () => {
   const daily = { type: 'daily' as const, interval: 1 };
 
   test.each<{ name: string; monitor: Monitor }>([

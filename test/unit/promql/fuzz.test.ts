@@ -1,15 +1,15 @@
 import { Random } from '../../../scripts/faults/random';
 import { PromqlError } from '../../../shared/promql/errors';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
+import { IS_LONG } from '../../support/long';
 import { differenceFrom, PrometheusServer, type Theirs } from '../../support/prometheus-server';
 import { HOURS, mutated, PromqlExpressions } from '../../support/promql-expressions';
 import { FOUR_DAYS, randomSamples } from '../../support/random-samples';
 import { RolledStore } from '../../support/rolled-store';
-import { seedOf } from '../../support/seed';
+import { SEED } from '../../support/seed';
 
 /** Number of expressions, set by FUZZ_PROMQL. Each is evaluated unchanged and with a few characters changed. */
-const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
-const SEED = seedOf('FUZZ_SEED');
+const EXPRESSIONS = IS_LONG ? 100_000 : 300;
 
 /**
  * Maximum number of times that one evaluation checks the clock. It does so once for every few thousand points of work.
@@ -17,7 +17,7 @@ const SEED = seedOf('FUZZ_SEED');
  */
 const MAX_LOOKS = 10_000;
 
-test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error`, async () => {
+test(`${EXPRESSIONS} expressions (SEED=${SEED}) are answered or refused with a typed error`, async () => {
   const random = new Random(SEED).next;
   const expressions = new PromqlExpressions(random);
   const store = randomSamples(random);
@@ -84,7 +84,7 @@ const WORLDS = [
 
 if (PROMETHEUS !== '')
   test.each(WORLDS)(
-    `${EXPRESSIONS} expressions over $samples (FUZZ_SEED=${SEED}) are answered as Prometheus answers them`,
+    `${EXPRESSIONS} expressions over $samples (SEED=${SEED}) are answered as Prometheus answers them`,
     async ({ samples, startMs, storeOf, range: { fromMs, toMs, stepMs }, lengths }) => {
       const random = new Random(SEED).next;
       const store = storeOf(random, startMs);

@@ -14,10 +14,9 @@ import {
 import type { SampleStore, SelectOptions } from '../../../shared/promql/store';
 import { PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
-import { seedOf } from '../../support/seed';
+import { SEED } from '../../support/seed';
 
 const MINUTE = 60_000;
-const SEED = seedOf('FUZZ_SEED');
 const WIDE: QueryLimits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const ask = (store: SampleStore, text: string, limits: Partial<QueryLimits> = {}, range = TEN) =>
   rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });
@@ -196,7 +195,7 @@ test('@ and durations of the range refer to the whole range in each part', async
     expect((await ask(four(), text, { maxValues: 50 })).value).toEqual((await ask(four(), text)).value);
 });
 
-test(`random queries (FUZZ_SEED=${SEED}) have the same results in parts`, async () => {
+test(`random queries (SEED=${SEED}) have the same results in parts`, async () => {
   const random = new Random(SEED).next;
   const store = new AdmittedStore(randomSamples(random));
   const expressions = new PromqlExpressions(random);

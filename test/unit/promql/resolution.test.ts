@@ -4,13 +4,12 @@ import { STALE_BITS } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { grainWithin } from '../../../shared/promql/resolution';
 import { RolledStore } from '../../support/rolled-store';
-import { seedOf } from '../../support/seed';
+import { SEED } from '../../support/seed';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const [FROM, TO] = [10 * DAY, 15 * DAY];
-const SEED = seedOf('FUZZ_SEED');
 
 test.each([
   { resolution: 0, stepMs: DAY, stored: [HOUR, DAY], grainMs: undefined },
@@ -44,7 +43,7 @@ function textsOf({ value }: QueryResult): string[] {
   );
 }
 
-describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
+describe(`grains that replace samples (SEED=${SEED})`, () => {
   const store = new RolledStore();
   const random = new Random(SEED).next;
   // No sample lies on a grain's edge, because there a grain and a range differ: a range contains its end but not its

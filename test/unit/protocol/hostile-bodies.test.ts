@@ -17,10 +17,11 @@ import { influxLines } from '../../../shared/protocol/influx/lines';
 import { leastCpuSeconds } from '../../support/cpu-seconds';
 import { reduceHostileRecords, takeHostileBody } from '../../support/hostile-body';
 import type { BodyCost } from '../../support/hostile-body-process';
+import { IS_LONG } from '../../support/long';
 import { HOSTILE_BODIES, HOSTILE_NOW_MS, type HostileBody } from './hostile-bodies';
 
-/** Size of each body, set by HOSTILE_BYTES. If it is undefined, each body is small and is taken in this process. */
-const LONG_BYTES = process.env.HOSTILE_BYTES === undefined ? undefined : Number(process.env.HOSTILE_BYTES);
+/** Size of each body in a long run, which takes each in a process of its own. */
+const LARGEST_BYTES = 3_900_000;
 const SHORT_BYTES = 20_000;
 /** Maximum uncompressed size of a snappy block. The worst bodies compress to a twentieth. */
 const MAX_EXPANDED_BYTES = 33_500_000;
@@ -61,7 +62,7 @@ describe('a body that is meant to cost far more than its bytes', () => {
   });
 });
 
-if (LONG_BYTES !== undefined) {
+if (IS_LONG) {
   describe('the largest body of its kind', () => {
     const dir = mkdtempSync(join(tmpdir(), 'hostile-bodies-'));
     const bundle = join(dir, 'process.js');
@@ -80,7 +81,7 @@ if (LONG_BYTES !== undefined) {
       'takes the memory that is reserved for it at most, of $encoding: $name',
       (body) => {
         const file = join(dir, 'body');
-        writeFileSync(file, largest(body, LONG_BYTES));
+        writeFileSync(file, largest(body, LARGEST_BYTES));
         const { stdout, stderr } = spawnSync(
           process.execPath,
           [POST_MEMORY.nodeOptions, bundle, body.encoding, file],

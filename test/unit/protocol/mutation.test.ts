@@ -1,7 +1,4 @@
-/**
- * Parses damaged bodies. The run is short by default; `PROTOCOL_MUTATIONS=200000 npx jest -i
- * protocol/mutation` is the long one, `PROTOCOL_SEED` repeats a run.
- */
+/** Parses damaged bodies. */
 
 import { snappyCompress } from 'hysnappy';
 import { Random } from '../../../scripts/faults/random';
@@ -17,11 +14,12 @@ import { remoteWrite } from '../../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
 import { RequestTooLargeError } from '../../../shared/protocol/protocol';
 import { rowRecords } from '../../../shared/stream/row-records';
+import { IS_LONG } from '../../support/long';
+import { SEED } from '../../support/seed';
 import { MetricsRequest } from './otlp/messages';
 import { encodeV1, encodeV2 } from './prometheus/messages';
 
-const mutations = Number(process.env.PROTOCOL_MUTATIONS ?? 1_000);
-const seed = Number(process.env.PROTOCOL_SEED ?? 1);
+const mutations = IS_LONG ? 200_000 : 1_000;
 
 const NOW_MS = 1_795_212_120_000;
 const ACCEPTS = { nowMs: NOW_MS, maxAgeMs: 86_400_000 };
@@ -161,9 +159,9 @@ function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   }
 }
 
-describe(`${mutations} altered bodies (PROTOCOL_SEED=${seed})`, () => {
+describe(`${mutations} altered bodies (SEED=${SEED})`, () => {
   test.each(TARGETS)('of $name are stored in part or refused, never a server error', ({ body, parse }) => {
-    const random = new Random(seed);
+    const random = new Random(SEED);
     const refused = new Map<string, number>();
     const rssBefore = process.memoryUsage().rss;
     for (let i = 0; i < mutations; i++) {

@@ -6,21 +6,21 @@ import { equals } from '../../../shared/model/matcher';
 import { STALE_BITS } from '../../../shared/promql/memory-store';
 import { type QueryOptions, rangeQuery } from '../../../shared/promql/query';
 import { stepGrains } from '../../../shared/query/plan';
+import { IS_LONG } from '../../support/long';
 import { anyQuery, anySamples, expectSame } from '../../support/rolled-queries';
 import { RolledStore } from '../../support/rolled-store';
-import { seedOf } from '../../support/seed';
+import { SEED } from '../../support/seed';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const SEED = seedOf('FUZZ_SEED');
-const WORLDS = Number(process.env.ROLLED_WORLDS ?? 15);
+const WORLDS = IS_LONG ? 1_000 : 15;
 const QUERIES = 40;
 const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxValues: 1_000_000 };
 const onSamples: QueryOptions = { limits, isLate: () => false };
 const onRollups: QueryOptions = { ...onSamples, rollups: { grainsMs: [HOUR, DAY], leastRangeMs: 0 } };
 
-test(`rollups give what samples give (FUZZ_SEED=${SEED})`, async () => {
+test(`rollups give what samples give (SEED=${SEED})`, async () => {
   const random = new Random(SEED);
   let [rolled, all] = [0, 0];
   for (let world = 0; world < WORLDS; world++) {
@@ -78,7 +78,7 @@ test.each([
   expect(store.points).toBeGreaterThan(0);
 });
 
-test(`steps over rollups are those of samples (FUZZ_SEED=${SEED})`, async () => {
+test(`steps over rollups are those of samples (SEED=${SEED})`, async () => {
   const random = new Random(SEED);
   const matchers = [equals('__name__', 'x')];
   const rolledUp = new Set<string>();

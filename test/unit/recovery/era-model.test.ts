@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Era, judge, nextEra, type Verdict } from '../../../shared/recovery/era';
+import { IS_LONG } from '../../support/long';
 
 const SLOTS = 4;
 const MOST_NODES = 5;
@@ -428,7 +429,7 @@ test('no loss stays hidden, whatever moves, fails and is looked at in whatever o
       expect(world.hidden()).toEqual([]);
       losses += world.losses;
     }),
-    { numRuns: Number(process.env.HISTORIES ?? 2_000) },
+    { numRuns: IS_LONG ? 100_000 : 2_000 },
   );
   expect(losses).toBeGreaterThan(0);
 });

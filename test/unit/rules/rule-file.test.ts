@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { parseRuleFile } from '../../../shared/rules/rule-file';
+import { IS_LONG } from '../../support/long';
 
 /** A file of one group with one rule, whose fields are given as YAML lines. */
 const ruleOf = (...lines: string[]) =>
@@ -262,7 +263,7 @@ groups:
       fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
         expect(parseRuleFile(lines.join('\n')).ruleGroups).toBeInstanceOf(Array);
       }),
-      { numRuns: Number(process.env.RULE_FILE_RUNS ?? 2000) },
+      { numRuns: IS_LONG ? 100_000 : 2_000 },
     );
   });
 });
