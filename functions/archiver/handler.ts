@@ -1,8 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
-import { rollUpPartitions } from '../../shared/archive/rollup';
-import { fullScope, hourlyScope, partitionsToRollUp } from '../../shared/archive/run-scope';
+import { isBehind, rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
 import { allPartitions, rotate } from '../../shared/model/partitions';
 import type { PartitionRef } from '../../shared/model/placement';
@@ -11,7 +10,7 @@ import { parseEvent } from '../../shared/platform/event';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
 
-const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = settings();
+const { archiveAfter, purgeAfter, retention, archivePartBytes } = settings();
 const dependencies = archiveDependencies();
 
 /**
@@ -41,38 +40,33 @@ export const handler = withMetrics('archiver', archive);
 
 async function archive(event: unknown, context: Context): Promise<ArchiveResult> {
   const { before, purge } = parseEvent(eventSchema, event ?? {});
-  const nowMs = Date.now();
   const left = () => context.getRemainingTimeInMillis();
   const tenants = await dependencies.tenants.list();
   // A tenant's own retention may be longer than the stage's, which an operator has lowered since.
   const retentions = new Map(
     tenants.map(({ id, retentionMs = retention }) => [id, Math.min(retentionMs, retention)]),
   );
-  const all = allPartitions(tenants);
-  const scope =
-    before === undefined
-      ? hourlyScope(all, await dependencies.recovery.registered(), nowMs, archiveAfter + maxSampleAge)
-      : fullScope(all);
-  const partitions = rotate(scope.partitions, Math.random());
-  const active = new Set<PartitionRef>();
+  const partitions = rotate(allPartitions(tenants), Math.random());
+  const toRollUp = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {
-    beforeMs: before ?? nowMs - archiveAfter,
-    fromDay: scope.fromDay,
+    beforeMs: before ?? Date.now() - archiveAfter,
     archiveAfterMs: archiveAfter,
     retentionMs: ({ tenantId }) => retentions.get(tenantId)!,
     partBytes: archivePartBytes,
     purgeAgeMs: purge ? purgeAfter : undefined,
     hasTime,
     mustStop: () => left() < STOP_MS,
-    onActive: (ref) => active.add(ref),
+    onDays: async (ref, days) => {
+      if (await isBehind(dependencies, ref, days)) toRollUp.add(ref);
+    },
+    onChanged: (ref) => toRollUp.add(ref),
     onExpired: ({ tenantId, partition }, day, removed) =>
       log.info('a partition-day was removed after its retention', { tenantId, partition, day, ...removed }),
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });
-  const behind = partitionsToRollUp({ ...scope, partitions }, active);
-  const rolled = await rollUpPartitions(dependencies, behind, {
+  const rolled = await rollUpPartitions(dependencies, [...toRollUp], {
     hasTime,
     onFailure: ({ partition }, subject, error) =>
       log.error('rollups of a span stay as they were', { subject, partition, error }),

@@ -140,8 +140,6 @@ class Run {
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));
     await this.compareAll();
-    // The archiver checks older days only once a day, so it may not have archived the last imports yet.
-    await stage.sleep(DAY_MS);
     this.parquetSamples = await compareArchive(stage, new Random(options.seed), ARCHIVED_AFTER_MS);
   }
 

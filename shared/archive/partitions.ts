@@ -5,7 +5,6 @@ import { mapLimited } from '../platform/concurrency';
 import { type ArchiveDependencies, archiveDay } from './execute';
 import { purgeDay } from './purge';
 import { type ExpiredCount, expireDay, isExpired } from './retention';
-import { isLongOverdue } from './run-scope';
 
 /**
  * The result of one run of the archiver. A run has limited time, so operator commands repeat runs until nothing
@@ -36,11 +35,6 @@ export interface ArchiveCount {
 export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
-  /**
-   * Returns the first day of a partition to check; undefined checks all days. If the archiving of a day is long
-   * overdue, the run checks all days of the partition anyway.
-   */
-  readonly fromDay: (ref: PartitionRef) => Day | undefined;
   /** Returns how long the samples of a partition can be read, in ms. Older days are removed. */
   readonly retentionMs: (ref: PartitionRef) => number;
   /** How long after its end a day should be archived, in ms. */
@@ -53,11 +47,10 @@ export interface ArchiveTask {
   readonly hasTime: () => boolean;
   /** Called within a partition-day. Returns whether to stop. The next run continues the day. */
   readonly mustStop: () => boolean;
-  /**
-   * Called with each partition whose rollups may be out of date, because this run archived or removed a day, or a day
-   * was archived within the last {@link ACTIVE_MS}. May be called several times for a partition.
-   */
-  readonly onActive?: (ref: PartitionRef) => void;
+  /** Called with all days of a partition, each time that this run reads them. */
+  readonly onDays?: (ref: PartitionRef, days: readonly ManifestDay[]) => Promise<void>;
+  /** Called for every day that this run archived or removed. */
+  readonly onChanged?: (ref: PartitionRef) => void;
   /** Called for every day from which data was removed because the day's retention has ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
   /** Called for every day that failed. The run continues with the other days. */
@@ -68,13 +61,6 @@ export interface ArchiveTask {
 const WORKERS = 4;
 /** Maximum number of partitions whose manifest entries are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
-/**
- * For this many ms after a day was archived, every run checks the partition's rollups. After that, they are checked
- * only once a day, together with all days of the partition.
- */
-const ACTIVE_MS = DAY_MS;
-const FIRST_DAY = '1970-01-01';
-const LAST_DAY = '9999-12-31';
 
 const NOTHING: ArchiveCount = {
   archived: 0,
@@ -125,14 +111,14 @@ async function archive(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, mustStop, partBytes, archiveAfterMs, onActive }: ArchiveTask,
+  { hasTime, mustStop, partBytes, archiveAfterMs, onChanged }: ArchiveTask,
 ): Promise<Partial<ArchiveCount>> {
   const dueMs = dayStartMs(entry.day) + DAY_MS + archiveAfterMs;
   const late = { remaining: 1, lagMs: Math.max(0, dependencies.now() - dueMs) };
   if (!hasTime()) return isOpen(entry) ? late : {};
   const isArchived = await archiveDay(dependencies, ref, entry, { partBytes, mustStop });
   if (!isArchived) return late;
-  onActive?.(ref);
+  onChanged?.(ref);
   return isOpen(entry) ? { archived: 1 } : {};
 }
 
@@ -140,11 +126,11 @@ async function expire(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, onExpired, onActive }: ArchiveTask,
+  { hasTime, onExpired, onChanged }: ArchiveTask,
 ): Promise<Partial<ArchiveCount>> {
   if (!hasTime()) return {};
   const count = await expireDay(dependencies, ref, entry, hasTime);
-  onActive?.(ref);
+  onChanged?.(ref);
   onExpired?.(ref, entry.day, count);
   return { expired: count.isDone ? 1 : 0, expiredObjects: count.objects };
 }
@@ -161,19 +147,15 @@ interface DayOfPartition {
  * @returns the sum of the counts
  */
 async function eachDay(
-  { manifest, now }: ArchiveDependencies,
+  { manifest }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
-  { beforeMs, fromDay, archiveAfterMs, onActive, onFailure }: ArchiveTask,
+  { beforeMs, onDays, onFailure }: ArchiveTask,
   isToDo: (ref: PartitionRef, entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
   const found = await mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<DayOfPartition[]> => {
-    const from = fromDay(ref);
-    const recent = await manifest.days(ref, from ?? FIRST_DAY, LAST_DAY);
-    if (recent.some(({ archived }) => archived !== undefined && now() - archived.atMs < ACTIVE_MS))
-      onActive?.(ref);
-    const isBehind = recent.some((entry) => isLongOverdue(entry, now(), archiveAfterMs));
-    const days = from !== undefined && isBehind ? await manifest.days(ref, FIRST_DAY, LAST_DAY) : recent;
+    const days = await manifest.days(ref, '1970-01-01', '9999-12-31');
+    await onDays?.(ref, days);
     return days
       .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(ref, entry))
       .map((entry) => ({ ref, entry }));

@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { CorruptArchiveError } from '../cold/archive-format';
 import { type ColdTier, ObjectGoneError } from '../cold/cold-tier';
-import type { Manifest } from '../cold/manifest';
+import type { Manifest, ManifestDay } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import type { MadeGroup } from '../cold/rollup-format';
 import { OpenRollup } from '../cold/rollup-object';
@@ -61,6 +61,19 @@ const PARTITIONS_AT_ONCE = 16;
 const PARALLEL = 8;
 /** Maximum number of groups held until they are written. */
 const GROUPS_AT_ONCE = 4 * PARALLEL;
+
+/**
+ * Whether rollups of a partition are out of date.
+ *
+ * @param days all days in the partition's manifest
+ */
+export async function isBehind(
+  { rollups }: Pick<RollupDependencies, 'rollups'>,
+  ref: PartitionRef,
+  days: readonly ManifestDay[],
+): Promise<boolean> {
+  return rollups !== undefined && planSpans(days, await rollups.states(ref)).length > 0;
+}
 
 /** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */
 export async function rollUpPartitions(

@@ -7,7 +7,6 @@ import { Manifest } from '../cold/manifest';
 import { getDirectly } from '../platform/direct-object';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
-import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
 import { metaTable, objectStore, warmTable } from './aws-clients';
@@ -15,15 +14,11 @@ import { rollupDirectory } from './rollup-directory';
 
 /** Builds the archiver's stores and clients from its environment variables. */
 export function archiveDependencies(): ArchiveDependencies &
-  RollupDependencies & {
-    readonly tenants: Tenants;
-    readonly recovery: Pick<RecoveryTable, 'registered'>;
-  } {
+  RollupDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
-    recovery: new RecoveryTable(table),
     warm: new WarmTier(warmTable(), warmTtl),
     cold: new ColdTier(getDirectly(objectStore()), variable(ENV.bucket)),
     catalogue: new Catalogue(table, retention),

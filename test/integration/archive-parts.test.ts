@@ -358,7 +358,6 @@ describe('a day that is archived in parts', () => {
     const run = (nowMs: number) =>
       archivePartitions({ ...tiers, now: () => nowMs }, [day.ref, longer.ref], {
         beforeMs: nowMs,
-        fromDay: () => undefined,
         retentionMs: ({ tenantId }) => retentionMs + (tenantId === longer.ref.tenantId ? 1 : 0),
         archiveAfterMs: 0,
         partBytes: PART_BYTES,

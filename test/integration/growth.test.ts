@@ -134,7 +134,6 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       await archivePartitions({ ...tiers, now: Date.now }, await partitions(), {
         beforeMs,
         archiveAfterMs: 0,
-        fromDay: () => undefined,
         retentionMs: () => 460 * DAY,
         partBytes: 256_000_000,
         mustStop: () => false,

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { rollUpPartitions } from '../../shared/archive/rollup';
+import { isBehind, rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
@@ -335,10 +335,15 @@ describe('rollups', () => {
       const stored = async () => [...(await tiers.objects(bucketKeys.rollupsOf(ref.tenantId))).keys()].sort();
       const named = async () =>
         [...(await rollups.states(ref)).values()].flatMap((text) => namesOfState(JSON.parse(text))).sort();
+      const behind = async () =>
+        isBehind({ rollups }, ref, await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'));
       await post(1);
+      expect(await behind()).toBe(true);
       await run({ kind: 'roll up' });
+      expect(await behind()).toBe(false);
       await post(2);
       await killed();
+      expect(await behind()).toBe(phase === 'before');
       expect(await stored()).toHaveLength(4);
       await post(3);
       await run({ kind: 'roll up' });
