@@ -5,7 +5,7 @@ import { labelsKey } from '../../shared/model/labels';
 import { staleMarkers } from '../../shared/model/sample-columns';
 import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { samplesOf } from './tenant-samples';
+import { queriesOf } from './stores';
 
 /** Maximum age of a series' newest sample, in ms; the same as for an instant query. */
 const LOOKBACK_MS = 300_000;
@@ -22,7 +22,7 @@ export async function federate(
   accept: string | undefined,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const nowMs = Date.now();
-  const store = samplesOf(tenant);
+  const { store } = queriesOf(tenant).begin();
   const newest = new Map<string, ExposedSample>();
   for (const matchers of selectors) {
     const { series, warnings } = await store.select(matchers, {

@@ -16,6 +16,7 @@ import {
   dependencies,
   gatekeeper,
   governor,
+  queriesOf,
   receivers,
   ruleGroups,
   ruleStates,
@@ -23,7 +24,6 @@ import {
   stage,
   status,
 } from './stores';
-import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
 
 const handle = httpHandler(gatekeeper, {
   ...metricHandlers,
@@ -43,8 +43,7 @@ const ruleInputs: RuleInputs = {
   states: ruleStates,
   silences,
   receivers,
-  samplesOf: sharedSamplesOf,
-  queryLimitsOf,
+  queriesOf,
   charge: (tenant, tookMs) => gatekeeper.queries.charge(tenant, tookMs),
   stage,
 };

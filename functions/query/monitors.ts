@@ -16,10 +16,10 @@ import {
   hosts,
   monitorStates,
   monitors,
+  queriesOf,
   services,
   stage,
 } from './stores';
-import { budgetOf, queryLimitsOf, samplesOf, selectLimitsOf, sharedSamplesOf } from './tenant-samples';
 
 /** The stores that the evaluation of monitors reads. */
 export const monitorStores: MonitorStores = {
@@ -31,8 +31,7 @@ export const monitorStores: MonitorStores = {
   hostNames: (tenantId) => dependencies.hostLabels.of(tenantId),
   services,
   hasPosted,
-  samplesOf: sharedSamplesOf,
-  queryLimitsOf,
+  queriesOf,
   charge: (tenant, tookMs) => gatekeeper.queries.charge(tenant, tookMs),
   stage,
 };
@@ -58,14 +57,14 @@ export const previewHandlers: RouteHandlers = {
       id === undefined ? undefined : monitors.get(tenant.id, id),
     ]);
     checkMonitor(spec, allServices, Date.now(), stored);
-    const budget = budgetOf(tenant);
-    const { querySeconds } = selectLimitsOf(tenant);
+    const queries = queriesOf(tenant);
+    const { store, budget, options: query } = queries.begin();
     const options: PreviewOptions = {
       tenantId: tenant.id,
-      store: samplesOf(tenant, budget),
+      store,
       hosts: names.hosts,
       hasPosted: (hostId) => hasPosted(tenant, hostId),
-      query: { limits: queryLimitsOf(tenant), isLate: budget.isLate },
+      query,
       view: { hosts: new Map(names.hosts.map((host) => [host.id, host])), services: allServices },
       downtimes: allDowntimes,
       range: { fromMs: startS * 1000, toMs: endS * 1000 },
@@ -73,7 +72,7 @@ export const previewHandlers: RouteHandlers = {
         if (budget.isLate())
           throw new HttpError(
             400,
-            `from: evaluating this range takes more than ${querySeconds} s (the tenant's limit maxQuerySeconds); use a shorter range, or fewer hosts or series`,
+            `from: evaluating this range takes more than ${queries.limits.seconds} s (the tenant's limit maxQuerySeconds); use a shorter range, or fewer hosts or series`,
           );
         const { signal } = budget;
         if (!signal.aborted) return;

@@ -4,8 +4,7 @@ import { durationText } from '../../shared/model/duration';
 import { cardinality } from '../../shared/query/browse';
 import { storedTimes } from '../../shared/query/stored-times';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { dependencies, retentionMs } from './stores';
-import { browse } from './tenant-samples';
+import { dependencies, queriesOf, retentionMs } from './stores';
 
 /**
  * The Prometheus release whose query language and API this server implements. Grafana uses it to decide which features
@@ -70,7 +69,7 @@ function runtimeInfo(tenant: Tenant) {
 async function tsdbStatus(tenant: Tenant, listed: number) {
   const nowMs = Date.now();
   const range = { fromMs: nowMs - retentionMs, toMs: nowMs + 1 };
-  const found = await browse(tenant, range, (view) => cardinality(view, listed));
+  const found = await queriesOf(tenant).browse(range, (view) => cardinality(view, listed));
   const times = await storedTimes(dependencies.indexes, tenant.id, range);
   const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
     counts.map(({ name, count: value }) => ({ name, value }));

@@ -19,7 +19,7 @@ import {
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { samplesOf } from './tenant-samples';
+import { queriesOf } from './stores';
 
 /** Number of queries of a request that are read at the same time. */
 const PARALLEL = 4;
@@ -36,7 +36,7 @@ export async function remoteRead(
   event: APIGatewayProxyEventV2,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const { queries, acceptsChunks } = requestOf(event);
-  const store = samplesOf(tenant);
+  const { store } = queriesOf(tenant).begin();
   const results = await mapLimited(queries, PARALLEL, async ({ matchers, startMs, endMs }) => {
     const { series, warnings } = await select(store, matchers, { fromMs: startMs, toMs: endMs + 1 });
     // Fail: the protocol cannot express a warning, and a response without these samples would seem complete.

@@ -22,6 +22,7 @@ export const {
   silences,
   gatekeeper,
   status,
+  queriesOf,
   retentionMs,
   stage,
 } = stores;

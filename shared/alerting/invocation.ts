@@ -28,12 +28,10 @@ const MAX_STATE_BYTES = 380_000;
 
 /** Dependencies for reading tenants' samples during an evaluation, and for charging the tenants for its time. */
 export interface SampleInputs {
-  /**
-   * Returns, for a tenant, a function that creates a store whose reads may take `timeMs`. Reads that start together
-   * share requests.
-   */
-  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
-  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  /** Returns a tenant's queries: `TenantQueries` in query/tenant-queries.ts. */
+  readonly queriesOf: (tenant: Tenant) => {
+    begin(timeMs: number): { readonly store: SampleStore; readonly options: QueryOptions };
+  };
   /** Charges the time that a tenant's rules or monitors took, in ms, to the tenant as query time. Never fails. */
   readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
 }
@@ -51,6 +49,8 @@ export class Invocation {
   /** Shared reads, keyed by the tenant's name. */
   private readonly reads = new Map<string, SharedReads>();
 
+  private readonly queriesOf = perTenant((tenant) => this.inputs.queriesOf(tenant));
+
   constructor(private readonly inputs: SampleInputs) {}
 
   private elapsedMs(): number {
@@ -63,16 +63,19 @@ export class Invocation {
   readsOf(tenant: Tenant): SharedReads {
     let reads = this.reads.get(tenant.name);
     if (reads === undefined) {
-      const samples = this.inputs.samplesOf(tenant);
       // Each read gets the time that is left when it starts.
-      reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
+      reads = new SharedReads(() => this.begin(tenant).store);
       this.reads.set(tenant.name, reads);
     }
     return reads;
   }
 
   queryOf(tenant: Tenant): QueryOptions {
-    return { limits: this.inputs.queryLimitsOf(tenant), isLate: () => this.elapsedMs() > QUERY_MS };
+    return this.begin(tenant).options;
+  }
+
+  private begin(tenant: Tenant) {
+    return this.queriesOf(tenant).begin(Math.max(0, QUERY_MS - this.elapsedMs()));
   }
 
   /**

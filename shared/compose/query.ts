@@ -9,6 +9,7 @@ import { settings } from '../platform/environment';
 import { SelectionCache } from '../query/selection-cache';
 import { SourceDeletions } from '../query/source-deletions';
 import { TenantIndexes } from '../query/tenant-index';
+import { TenantQueries } from '../query/tenant-queries';
 import { AutoIdDocuments } from '../registry/auto-id-documents';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
@@ -19,6 +20,7 @@ import { RuleGroups } from '../rules/rule-groups';
 import { ApiKeys } from '../tenancy/api-keys';
 import { QueryBudgets } from '../tenancy/query-budgets';
 import { TenantMeter } from '../tenancy/tenant-meter';
+import type { Tenant } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { metaTable } from './aws-clients';
 import { readDependencies } from './read';
@@ -60,6 +62,7 @@ export function queryDependencies() {
       queries: new QueryBudgets(usage, meter),
     },
     status: tenantStatus(read, usage, table),
+    queriesOf: (tenant: Tenant) => new TenantQueries(read, stage, tenant),
     retentionMs: stage.retention,
     stage,
   };

@@ -24,6 +24,7 @@ import { NotificationGroups } from '../../shared/monitors/notification-groups';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { AutoIdDocuments } from '../../shared/registry/auto-id-documents';
 import type { Tenant } from '../../shared/tenancy/tenants';
+import { queriesOn } from '../support/queries-on';
 import { SEED } from '../support/seed';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -113,8 +114,7 @@ describe(`alerts of random values (SEED=${SEED})`, () => {
       downtimes: { list: async () => [] },
       hostNames: (tenantId) => hostLabels.of(tenantId),
       hasPosted: async () => true,
-      samplesOf: () => () => samples,
-      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxValues: 100_000 }),
+      queriesOf: queriesOn(samples),
       charge: async () => {},
       stage: { ruleQueryOffset: 0 },
     };

@@ -1,14 +1,18 @@
 import type { EvaluatedTask } from '../../shared/alerting/tasks/evaluation';
 import { decodeJson } from '../../shared/alerting/tasks/task-states';
+import type { Matcher } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
 import type { AlertBatch } from '../../shared/monitors/alert-event';
 import type { Downtime } from '../../shared/monitors/downtime';
 import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';
 import type { Monitor } from '../../shared/monitors/monitor';
 import type { MonitorState } from '../../shared/monitors/monitor-state';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
+import type { SelectedSamples } from '../../shared/promql/store';
 import type { RegisteredHost } from '../../shared/registry/host-labels';
 import type { Host } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
+import { queriesOn } from './queries-on';
 
 export const MINUTE_MS = 60_000;
 export const START_MS = 29_000_000 * MINUTE_MS;
@@ -67,21 +71,20 @@ export class MonitorWorld {
       }),
       services: { list: async () => [{ id: 's', name: 'shop', memo: '', roles: [] }] },
       hasPosted: async (_, id) => id !== 'never',
-      samplesOf: () => () => ({
-        select: async (matchers, range) => {
-          if (this.fails) throw new Error('the store does not answer');
-          const selected = await this.samples.select(matchers, range);
-          return {
-            series: selected.series.filter(({ values }) => values.length > 0),
-            warnings: this.warning === undefined ? [] : [this.warning],
-          };
-        },
-      }),
-      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxValues: 100_000 }),
+      queriesOf: queriesOn({ select: (matchers, range) => this.select(matchers, range) }),
       charge: async (tenant, tookMs) => {
         this.charges.push({ tenant: tenant.name, tookMs });
       },
       stage: { ruleQueryOffset: 0 },
+    };
+  }
+
+  private async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    if (this.fails) throw new Error('the store does not answer');
+    const selected = await this.samples.select(matchers, range);
+    return {
+      series: selected.series.filter(({ values }) => values.length > 0),
+      warnings: this.warning === undefined ? [] : [this.warning],
     };
   }
 

@@ -4,6 +4,7 @@ import { tenantIdOf } from '../../../shared/model/placement';
 import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import type { SampleStore } from '../../../shared/promql/store';
 import type { Tenant } from '../../../shared/tenancy/tenants';
+import { queriesOn } from '../../support/queries-on';
 
 test("the groups of a tenant share a read, whose samples are freed after the tenant's last group", async () => {
   const tenant: Tenant = {
@@ -18,8 +19,7 @@ test("the groups of a tenant share a read, whose samples are freed after the ten
     return stored.select(matchers, range);
   };
   const invocation = new Invocation({
-    samplesOf: () => () => ({ select }),
-    queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxValues: 10 }),
+    queriesOf: queriesOn({ select }),
     charge: async () => {},
   });
   const readOnce = () => invocation.readsOf(tenant).select([], { fromMs: 0, toMs: 1 });

@@ -12,12 +12,13 @@ const host = { ...common, type: 'host', metric: 'loadavg5', duration: 1 } as Mon
 /** Previews the world's monitor over its minutes from 0 to the current one. */
 function preview(world: MonitorWorld, monitor: Monitor, changes: Partial<PreviewOptions> = {}) {
   const { stores } = world;
+  const { store, options: query } = stores.queriesOf({} as never).begin(1_000);
   return previewMonitor(monitor, {
     tenantId: 't' as Id,
-    store: stores.samplesOf({} as never)(1_000),
+    store,
     hosts: world.hosts,
     hasPosted: (id) => stores.hasPosted({} as never, id),
-    query: { limits: stores.queryLimitsOf({} as never), isLate: () => false },
+    query,
     view: { hosts: new Map(world.hosts.map((each) => [each.id, each])), services: [] },
     downtimes: world.downtimes,
     range: { fromMs: START_MS, toMs: world.nowMs + 1 },
@@ -123,7 +124,7 @@ describe(`a preview (SEED=${SEED})`, () => {
   test('reads each selection once', async () => {
     const world = new MonitorWorld();
     for (; world.minute < 60; world.minute++) world.load('h1', 1);
-    const store = world.stores.samplesOf({} as never)(1_000);
+    const { store } = world.stores.queriesOf({} as never).begin(1_000);
     let reads = 0;
     await preview(world, host, {
       store: {

@@ -6,6 +6,7 @@ import type { SampleStore } from '../../../shared/promql/store';
 import { evaluateRules } from '../../../shared/rules/evaluate-rules';
 import { parseRuleGroup } from '../../../shared/rules/rule-file';
 import type { Tenant } from '../../../shared/tenancy/tenants';
+import { queriesOn } from '../../support/queries-on';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const tenantOf = (name: string): Tenant => ({
@@ -41,8 +42,7 @@ test('the time of a call is charged once to each tenant whose rules were due, an
       },
       silences: { list: async () => [] },
       receivers: { get: async () => NO_RECEIVERS },
-      samplesOf: () => () => ({ select }),
-      queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxValues: 10 }),
+      queriesOf: queriesOn({ select }),
       charge: async ({ name }, tookMs) => void charged.push([name, tookMs]),
       stage: parseSettings({}),
     },
