@@ -56,7 +56,7 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
     }
     case 'advance':
     case 'replay': {
-      const span =
+      const range =
         request.action === 'replay' ? { fromMs: request.from, toMs: request.to ?? Infinity } : undefined;
       const status = await advance(
         {
@@ -64,7 +64,7 @@ async function handle(event: unknown, context: Context): Promise<unknown> {
           redriveLost: () => redriveLost({ ...dependencies, hasTime }),
           keepGaps: (looks) => keepGaps({ ...dependencies, hasTime }, looks),
         },
-        span,
+        range,
       );
       count('recovery', {
         LossOpen: status.loss?.isOpen ? 1 : 0,

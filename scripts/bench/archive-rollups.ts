@@ -5,7 +5,7 @@ import { GRAINS_MS, SpanDays, spanOf } from '../../shared/cold/rollup-span';
 import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
 import { makeAgentData } from './data/agent-data';
-import { groupsBySpan, withVersions, writeObject } from './data/archive-objects';
+import { groupsByTime, withVersions, writeObject } from './data/archive-objects';
 import type { Frame } from './frame/frame';
 
 /** Number of days with samples. They are all in one month, so hourly and daily grains have one rollup object each. */
@@ -26,7 +26,7 @@ export async function measureRollups(frame: Frame, hosts: number): Promise<objec
       };
     }),
   ).flat();
-  const days = [...groupsBySpan(series, DAY_MS)];
+  const days = [...groupsByTime(series, DAY_MS)];
   let archiveBytes = 0;
   const countDay = frame.counter('days are archived', DAYS);
   for (const [, groups] of days) {

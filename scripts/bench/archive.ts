@@ -3,7 +3,7 @@ import type { ByteRange } from '../../shared/cold/archive-format';
 import { openArchiveObject } from '../../shared/cold/parquet-reader';
 import { DAY_MS } from '../../shared/model/duration';
 import { measureRollups } from './archive-rollups';
-import { type Day, groupsBySpan, withVersions, writeObject } from './data/archive-objects';
+import { type Day, groupsByTime, withVersions, writeObject } from './data/archive-objects';
 import { dataSets } from './data/data-sets';
 import { bench } from './frame/bench';
 import { ownCpu } from './frame/cpu';
@@ -30,9 +30,9 @@ export const archive = bench({
     const add = frame.adder(rows);
     for (const { name, load } of dataSets(data)) {
       const series = load();
-      for (const [span, spanMs] of Object.entries({ day: DAY_MS, whole: Number.MAX_SAFE_INTEGER })) {
-        const spans = groupsBySpan(series, spanMs);
-        add({ data: name, span, objects: spans.size, ...(await measure([...spans.values()])) });
+      for (const [range, lengthMs] of Object.entries({ day: DAY_MS, whole: Number.MAX_SAFE_INTEGER })) {
+        const ranges = groupsByTime(series, lengthMs);
+        add({ data: name, range, objects: ranges.size, ...(await measure([...ranges.values()])) });
       }
     }
     return rows;

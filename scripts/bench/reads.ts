@@ -113,8 +113,8 @@ export const history = bench({
         RANGES.map((range) => {
           // A response may have at most 100,000 values.
           const stepS = query === 'host' && range === '90d' ? 3 * 3600 : STEPS[range];
-          const span = { fromMs: toMs - parseDuration(range)!, toMs };
-          return { kind: { query, range }, ...pathOf(data, query, span, stepS) };
+          const times = { fromMs: toMs - parseDuration(range)!, toMs };
+          return { kind: { query, range }, ...pathOf(data, query, times, stepS) };
         }),
       );
       const sums = PROMQL_RANGES.map((range) => ({

@@ -20,7 +20,7 @@ import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 const APART_MS = 10_000;
 /** Interval between samples of a series, in seconds. A rule uses a sample if it is at most five minutes old. */
 const INTERVAL_S = 120;
-/** Time span of samples before and after the start of the run, in seconds. */
+/** How long before and after the start of the run there are samples, in seconds. */
 const [BEFORE_S, AFTER_S] = [600, 7200];
 /** Samples per request. */
 const BATCH = 5000;

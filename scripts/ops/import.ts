@@ -327,10 +327,10 @@ function importText({
   isDryRun,
 }: ImportTotals): string {
   const count = series === MAX_COUNTED ? `at least ${series}` : String(series);
-  const span = from === undefined ? '' : `, from ${from} to ${to}`;
+  const range = from === undefined ? '' : `, from ${from} to ${to}`;
   const resumed = resumedAtRow > 0 ? ` (the first ${resumedAtRow} by an earlier run)` : '';
   return [
-    `${rows} rows${resumed}: ${samples} samples of ${count} series${span} ${isDryRun ? 'would be sent' : 'sent'}`,
+    `${rows} rows${resumed}: ${samples} samples of ${count} series${range} ${isDryRun ? 'would be sent' : 'sent'}`,
     ...Object.entries(refused).map(
       ([reason, { samples, first }]) => `refused ${samples}: ${reason}; the first: ${first}`,
     ),

@@ -63,8 +63,8 @@ function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<
 }
 
 /**
- * Starts a replay unless a running one covers the same span, and watches it until it ends. If the command is
- * interrupted, the replay continues. Repeating the command watches it again, or replays the same span once more, which
+ * Starts a replay unless a running one covers the same range, and watches it until it ends. If the command is
+ * interrupted, the replay continues. Repeating the command watches it again, or replays the same range once more, which
  * changes nothing.
  */
 export async function replay(
@@ -98,9 +98,9 @@ export function statusLine({ loss, replay: now, shards, lostObjects }: RecoveryS
     now.state === 'running' ? `${passed} of ${shards.length} shards read so far` : `${passed} shards read`;
   const arrived = shards.filter(({ isPassed }) => !isPassed).map(({ arrivedMs }) => arrivedMs);
   const at = arrived.length === 0 ? '' : `, the slowest at ${timeText(Math.min(...arrived))}`;
-  const span = `${timeText(now.fromMs)} to ${timeText(now.toMs ?? Number.POSITIVE_INFINITY)}`;
+  const range = `${timeText(now.fromMs)} to ${timeText(now.toMs ?? Number.POSITIVE_INFINITY)}`;
   const why = now.loss ? ` after a loss (${loss?.reason})` : '';
-  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}${lostObjects ? lostText(lostObjects) : ''}`;
+  return `replay ${now.id} of ${range}${why}: ${now.state}, ${of}${at}${lostObjects ? lostText(lostObjects) : ''}`;
 }
 
 function lostText({ count, first }: Required<RecoveryStatus>['lostObjects']): string {

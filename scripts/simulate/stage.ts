@@ -154,7 +154,7 @@ export class Stage {
     tenant.hosts.push(host);
   }
 
-  /** Returns the samples that a host takes in a span of seconds, both ends inclusive. */
+  /** Returns the samples that a host takes in a range of seconds, both ends inclusive. */
   usual({ series }: Host, fromS: number, toS: number): Sample[] {
     const samples: Sample[] = [];
     for (let time = fromS; time <= toS; time += 60)

@@ -73,8 +73,8 @@ export interface Flaws {
   readonly examples: readonly string[];
 }
 
-/** Maximum span for which the API returns samples as stored, in s. */
-const MAX_SPAN_S = 20 * 3600;
+/** Maximum range for which the API returns samples as stored, in s. */
+const MAX_RANGE_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
 const PARALLEL = 4;
 
@@ -138,7 +138,7 @@ export class Ledger {
     let wrong = 0;
     const examples: string[] = [];
     const flaw = (time: number, what: string) => examples.push(`${key} at ${time}: ${what}`);
-    for (const [from, to] of spansOf([...sent.keys()])) {
+    for (const [from, to] of rangesOf([...sent.keys()])) {
       const found = new Map<number, number>();
       for (const { time, value } of await read(labels, from, to)) {
         if (found.has(time)) {
@@ -178,16 +178,16 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 /**
- * Returns spans that cover the times, both ends inclusive, each short enough to be read as stored samples.
+ * Returns ranges that cover the times, both ends inclusive, each short enough to be read as stored samples.
  */
-function spansOf(times: readonly number[]): [number, number][] {
-  const spans: [number, number][] = [];
+function rangesOf(times: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = [];
   for (const time of [...times].sort((a, b) => a - b)) {
-    const last = spans.at(-1);
-    if (last === undefined || time - last[0] > MAX_SPAN_S) spans.push([time, time]);
+    const last = ranges.at(-1);
+    if (last === undefined || time - last[0] > MAX_RANGE_S) ranges.push([time, time]);
     else last[1] = time;
   }
-  return spans;
+  return ranges;
 }
 
 function sumFlaws(all: readonly Flaws[]): Flaws {

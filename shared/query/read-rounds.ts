@@ -127,11 +127,11 @@ async function fetchRound(
   leastInHot: number,
 ): Promise<Partial<Responses>> {
   const { stores, tenant, homeId, days, grains } = plan;
-  const span = [days[0]!.day, days.at(-1)!.day] as const;
+  const range = [days[0]!.day, days.at(-1)!.day] as const;
   const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
     requests.manifest && manifestDays(plan, requests.manifest),
-    requests.directory && stores.directory.of(tenant.id, homeId, ...span),
-    requests.rollupDirectory && stores.rollups!.of(tenant.id, homeId, grains!.grainMs, ...span),
+    requests.directory && stores.directory.of(tenant.id, homeId, ...range),
+    requests.rollupDirectory && stores.rollups!.of(tenant.id, homeId, grains!.grainMs, ...range),
     requests.warm && measure(() => warmBlocks(plan, requests.warm!)),
     (requests.samples ?? requests.rollups) && measure(() => fromArchive(plan, requests, leastInHot)),
   ]);

@@ -210,7 +210,7 @@ describe('recovery', () => {
     expect((await tiers.recovery.replay())!.fromMs).toBeLessThanOrEqual(world.records[2]!.arrivalMs);
   });
 
-  test('joins a running replay that covers the span asked for, widens one that does not, and stops on demand', async () => {
+  test('joins a running replay that covers the range asked for, widens one that does not, and stops on demand', async () => {
     const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
     const dependencies = dependenciesOf(world);
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));

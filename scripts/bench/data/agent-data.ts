@@ -44,10 +44,10 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
     }
     add(`cpu${cpu}.idle.percentage`, (i) => (Math.round(jiffies * (1 - busy[i]! * 0.83)) * 100) / jiffies);
   }
-  for (const span of [1, 5, 15]) {
+  for (const minutes of [1, 5, 15]) {
     let load = 0.5;
-    add(`loadavg${span}`, (i) => {
-      load += (busy[i]! * 4 - load) / (1 + span / 2);
+    add(`loadavg${minutes}`, (i) => {
+      load += (busy[i]! * 4 - load) / (1 + minutes / 2);
       return Math.round(load * 100) / 100;
     });
   }

@@ -42,10 +42,10 @@ export async function writeObject(groups: Day): Promise<Buffer> {
 }
 
 /**
- * Divides series by time span, and the series of a span into groups, as the archiver does: each source has its own
+ * Divides series into ranges of time, and those of a range into groups, as the archiver does: each source has its own
  * groups, and a source with many series has several. The groups are ordered by id.
  */
-export function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
+export function groupsByTime(all: readonly SeriesData[], lengthMs: number): Map<string, Day> {
   const instances = new Map<string, number>();
   const series = all.map((data) => {
     const times = data.timestamps.join();
@@ -61,7 +61,7 @@ export function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<st
     );
     for (const [group, members] of groups)
       for (const [, sharing] of Map.groupBy(members, ({ timestamps }) => timestamps.join()))
-        for (const [day, block] of blocksBySpan(sharing, spanMs)) {
+        for (const [day, block] of blocksByTime(sharing, lengthMs)) {
           const ofDay = days.get(day) ?? new Map<GroupId, LayoutBlock[]>();
           days.set(day, ofDay.set(group, [...(ofDay.get(group) ?? []), block]));
         }
@@ -85,16 +85,16 @@ function scraped(labels: SeriesData['labels'], instance: number): Labels {
   return labelsOf(...pairs, ...(isPlaced ? [] : [['instance', `${instance}:9100`] as const]));
 }
 
-/** Yields a block for each time span of series that share their timestamps. */
-function* blocksBySpan(
+/** Yields a block for each range of time of series that share their timestamps. */
+function* blocksByTime(
   series: readonly (Omit<SeriesData, 'labels'> & { readonly labels: Labels })[],
-  spanMs: number,
+  lengthMs: number,
 ) {
   const layout = layoutOf(series.map(({ labels }) => labels));
   const byKey = new Map(series.map(({ labels, values }) => [labelsKey(labels), values]));
   const columns = [...layout.columns.keys()].map((key) => byKey.get(key)!);
   const rows = Map.groupBy(series[0]!.timestamps.keys(), (row) =>
-    Math.floor(series[0]!.timestamps[row]! / spanMs),
+    Math.floor(series[0]!.timestamps[row]! / lengthMs),
   );
   for (const [day, of] of rows) {
     const frames = of.map((row) => ({
@@ -104,6 +104,6 @@ function* blocksBySpan(
       values: new Uint8Array(Float64Array.from(columns, (values) => values[row]!).buffer),
     }));
     const block = gather(layout, [layout], frames);
-    yield [spanMs === DAY_MS ? dayOf(day * DAY_MS) : 'whole', { block, layout }] as const;
+    yield [lengthMs === DAY_MS ? dayOf(day * DAY_MS) : 'whole', { block, layout }] as const;
   }
 }

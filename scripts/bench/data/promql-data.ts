@@ -18,7 +18,7 @@ const MODES = ['user', 'system', 'idle', 'iowait'];
 /** Number of `y_total` series that each source has, in addition to one `x_total`. */
 const CORES = 10;
 const PARALLEL = 16;
-/** Number of sources in one remote write request. The constant below is the time span that the request covers. */
+/** Number of sources in one remote write request. The constant below is the time range that the request covers. */
 const SOURCES_A_REQUEST = 200;
 const REQUEST_MS = 600_000;
 

@@ -110,20 +110,20 @@ const remove: Actor = {
     const series = isAll ? host.series : [random.pick(host.series)];
     const toS = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(-60, 3 * 24 * 60) * 60;
     const fromS = toS - random.integer(1, 2 * 24 * 60) * 60;
-    const span = random.chance(0.4) ? undefined : { from: fromS * 1000, to: toS * 1000 + 1 };
+    const range = random.chance(0.4) ? undefined : { from: fromS * 1000, to: toS * 1000 + 1 };
     const event = {
       tenant: tenant.name,
       host: host.id,
       name: isAll ? 'custom.*' : series[0]!.name,
       mostSeries: 10_000,
-      ...span,
+      ...range,
     };
     stage.note(`deletes ${JSON.stringify(event)}`);
     for (let attempts = 0; attempts < 10 && tenant.deletedMs === undefined; attempts++) {
       const ended = stage.model.deleting(
         series,
-        span === undefined ? 0 : fromS,
-        span === undefined ? Infinity : toS,
+        range === undefined ? 0 : fromS,
+        range === undefined ? Infinity : toS,
       );
       const result = await stage.world.invoke('deleter', event);
       const isInvalid = !result.ok && result.errorType === 'InvalidEventError';

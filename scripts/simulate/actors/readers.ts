@@ -10,16 +10,16 @@ import type { Actor } from './actor';
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
 /** Share of the reads that begin with the oldest minute that a tenant may read. */
 const OLDEST_SHARE = 0.15;
-/** Maximum span for which the API returns samples as stored, in seconds. For longer spans it aggregates them. */
-const MOST_SPAN_S = 20 * 3600;
+/** Maximum range for which the API returns samples as stored, in seconds. For longer ranges it aggregates them. */
+const MOST_RANGE_S = 20 * 3600;
 
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
 
 /**
- * Draws a span of a tenant's samples that can be compared. It begins an hour later than the retention does, because
+ * Draws a range of a tenant's samples that can be compared. It begins an hour later than the retention does, because
  * samples disappear at some moment around the end of their retention.
  */
-function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
+function rangeOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
   const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);
   const last = minuteS(stage.nowMs);
   if (last <= first) return undefined;
@@ -30,7 +30,7 @@ function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] 
     : random.chance(0.5)
       ? Math.max(first, last - random.integer(1, 1440) * 60)
       : minuteS(random.integer(first, last) * 1000);
-  const to = Math.min(last, from + random.integer(1, MOST_SPAN_S / 60) * 60);
+  const to = Math.min(last, from + random.integer(1, MOST_RANGE_S / 60) * 60);
   return from < first ? [first, Math.max(first, to)] : [from, to];
 }
 
@@ -89,7 +89,7 @@ async function untilRight(
   }
 }
 
-/** Compares all series of a host in a span with the model. */
+/** Compares all series of a host in a range with the model. */
 export async function compareHost(stage: Stage, tenant: Tenant, host: Host, from: number, to: number) {
   const { moment } = stage.model;
   await untilRight(stage, tenant, async () => {
@@ -105,14 +105,14 @@ const raw: Actor = {
   everyMs: [10 * MINUTE_MS, 3 * HOUR_MS],
   act: async (stage, random) => {
     const chosen = stage.anyHost(random);
-    const span = chosen && spanOf(stage, chosen.tenant, random);
-    if (span === undefined) return;
+    const range = chosen && rangeOf(stage, chosen.tenant, random);
+    if (range === undefined) return;
     const { tenant, host } = chosen!;
     const series = random.pick(host.series);
     const { moment } = stage.model;
     await stage.sleep(2 * MINUTE_MS);
     await untilRight(stage, tenant, async () =>
-      stage.model.flawsOf(series, await readRaw(stage, tenant, series, ...span), ...span, moment),
+      stage.model.flawsOf(series, await readRaw(stage, tenant, series, ...range), ...range, moment),
     );
   },
 };
@@ -122,9 +122,9 @@ const promql: Actor = {
   everyMs: [30 * MINUTE_MS, 6 * HOUR_MS],
   act: async (stage, random) => {
     const chosen = stage.anyHost(random);
-    const span = chosen && spanOf(stage, chosen.tenant, random);
-    if (span === undefined) return;
-    await compareHost(stage, chosen!.tenant, chosen!.host, ...span);
+    const range = chosen && rangeOf(stage, chosen.tenant, random);
+    if (range === undefined) return;
+    await compareHost(stage, chosen!.tenant, chosen!.host, ...range);
   },
 };
 
@@ -149,8 +149,8 @@ const steps: Actor = {
     const aggregate = random.pick(AGGREGATES);
     const stored = async () => {
       const points: Point[] = [];
-      for (let from = first; from <= last; from += MOST_SPAN_S + 60)
-        points.push(...(await readRaw(stage, tenant, series, from, Math.min(last, from + MOST_SPAN_S))));
+      for (let from = first; from <= last; from += MOST_RANGE_S + 60)
+        points.push(...(await readRaw(stage, tenant, series, from, Math.min(last, from + MOST_RANGE_S))));
       return points;
     };
     await untilRight(stage, tenant, async () => {

@@ -263,7 +263,7 @@ test.each([
   expect(planInvocations(indexed).map((each) => each.map(({ tenant }) => tenant).join(' '))).toEqual(plan);
 });
 
-test('the report has what was dropped, what waits, and how long nothing was posted; the query function gets the quiet span', async () => {
+test('the report has what was dropped, what waits, and how long nothing was posted; the query function gets the quiet period', async () => {
   const asked: unknown[] = [];
   const { dependencies } = evaluator([groupOf('a', 'g')], {
     send: async () => ({ sent: 0, failed: 1, dropped: 2, outboxAgeMs: 3_000 }),

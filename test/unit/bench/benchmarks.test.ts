@@ -49,8 +49,8 @@ test('a short run of a benchmark ends, and prints one JSON value or text', async
   }
   expect(printed).toHaveLength(2);
   expect(JSON.parse(printed[0]!)).toMatchObject([
-    { data: 'tiny', span: 'day', samples: 2 },
-    { data: 'tiny', span: 'whole', samples: 2 },
+    { data: 'tiny', range: 'day', samples: 2 },
+    { data: 'tiny', range: 'whole', samples: 2 },
   ]);
   expect(printed[1]).toContain('tiny');
 });

@@ -79,15 +79,15 @@ describe('the plan of a read', () => {
   });
 
   test.each([
-    { span: 0, step: MINUTE },
-    { span: 20 * HOUR + 5 * MINUTE - 1000, step: MINUTE },
-    { span: 20 * HOUR + 5 * MINUTE, step: 5 * MINUTE },
-    { span: 241 * HOUR - 1000, step: 5 * MINUTE },
-    { span: 241 * HOUR, step: HOUR },
-    { span: 241 * DAY - 1000, step: HOUR },
-    { span: 241 * DAY, step: DAY },
-  ])('$span ms are shown in steps of $step ms', ({ span, step }) => {
-    expect(stepFor({ fromMs: 7, toMs: 7 + span })).toBe(step);
+    { lengthMs: 0, step: MINUTE },
+    { lengthMs: 20 * HOUR + 5 * MINUTE - 1000, step: MINUTE },
+    { lengthMs: 20 * HOUR + 5 * MINUTE, step: 5 * MINUTE },
+    { lengthMs: 241 * HOUR - 1000, step: 5 * MINUTE },
+    { lengthMs: 241 * HOUR, step: HOUR },
+    { lengthMs: 241 * DAY - 1000, step: HOUR },
+    { lengthMs: 241 * DAY, step: DAY },
+  ])('$lengthMs ms are shown in steps of $step ms', ({ lengthMs, step }) => {
+    expect(stepFor({ fromMs: 7, toMs: 7 + lengthMs })).toBe(step);
   });
 });
 

@@ -62,40 +62,40 @@ describe('planReplay', () => {
       replay: replay(ended(5)),
       expected: [500, Infinity],
     },
-    { name: 'an operator’s span', requested: [100, 200], expected: [100, 200] },
+    { name: 'an operator’s range', requested: [100, 200], expected: [100, 200] },
     {
-      name: 'an operator’s span that the running replay covers: no other replay',
+      name: 'an operator’s range that the running replay covers: no other replay',
       requested: [400, 900],
       replay: replay(),
       expected: undefined,
     },
     {
-      name: 'an operator’s span that begins before the running replay: both spans',
+      name: 'an operator’s range that begins before the running replay: both ranges',
       requested: [100, 200],
       replay: replay({ toMs: 900 }),
       expected: [100, 900],
     },
     {
-      name: 'an operator’s span after an ended replay: only the span',
+      name: 'an operator’s range after an ended replay: only the range',
       requested: [400, 900],
       replay: replay(ended(1)),
       expected: [400, 900],
     },
     {
-      name: 'an operator’s span and an open loss: the earlier start, to the end',
+      name: 'an operator’s range and an open loss: the earlier start, to the end',
       requested: [600, 900],
       loss: loss(),
       expected: [500, Infinity],
     },
   ])('$name', ({ expected, requested, ...situation }) => {
-    const span = planReplay({
+    const range = planReplay({
       loss: undefined,
       replay: undefined,
       requested: requested && { fromMs: requested[0]!, toMs: requested[1]! },
       nowMs: NOW_MS,
       ...situation,
     });
-    expect(span).toEqual(expected && { fromMs: expected[0], toMs: expected[1] });
+    expect(range).toEqual(expected && { fromMs: expected[0], toMs: expected[1] });
   });
 });
 

@@ -80,15 +80,15 @@ describe('the ledger', () => {
     expect(reads).toEqual(['m', 'other', 'm', 'm']);
   });
 
-  test('reads no span so long that the API would give means', async () => {
+  test('reads no range so long that the API would give means', async () => {
     const ledger = new Ledger();
     ledger.sending([sample(0, 1), sample(72_000, 2), sample(72_001, 3), sample(200_000, 4)])('acknowledged');
-    const spans: [number, number][] = [];
+    const ranges: [number, number][] = [];
     await ledger.verify(async (_, from, to) => {
-      spans.push([from, to]);
+      ranges.push([from, to]);
       return [];
     }, never);
-    expect(spans).toEqual([
+    expect(ranges).toEqual([
       [0, 72_000],
       [72_001, 72_001],
       [200_000, 200_000],

@@ -40,7 +40,7 @@ describe('while tenants post almost nothing', () => {
       (tickMs) => tickMs / MINUTE_MS,
     );
 
-  test('ticks that read samples of the quiet span are skipped, and later ticks are due', () => {
+  test('ticks that read samples of the quiet period are skipped, and later ticks are due', () => {
     const fromMs = 98 * MINUTE_MS;
     expect(ticksAt(100, { fromMs }, 96 * MINUTE_MS)).toEqual([97, 98]);
     expect(ticksAt(100, { fromMs })).toEqual([]);
