@@ -10,7 +10,7 @@ export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
 /**
- * Additional values that PromQL needs, because its windows exclude their start and include their end. The
+ * Additional values that PromQL needs, because its ranges exclude their start and include their end. The
  * _rest_ of a grain is all of its samples except one at the very start of the grain. A value is stored only
  * where a reader cannot derive it. Elsewhere the column has the value of {@link UNSTORED}.
  *

@@ -37,10 +37,10 @@ interface Compiled {
 }
 
 /**
- * Step of subqueries, which express windows over anything other than a selector. It is the resolution of
+ * Step of subqueries, which are the ranges of anything other than a selector. It is the resolution of
  * Mackerel's metrics.
  */
-const WINDOW_STEP = '1m';
+const SUBQUERY_STEP = '1m';
 
 const NOTHING = '(vector(0) < 0)';
 
@@ -152,11 +152,11 @@ function applyFunction(func: AppliedFunction, part: Compiled, [first, second]: r
     case 'offset':
       return same(`(${text} + ${first})`);
     case 'movingAverage':
-      return same(`avg_over_time(${windowOf(part, first!)})`);
+      return same(`avg_over_time(${rangeOf(part, first!)})`);
     case 'linearRegression':
-      return same(`predict_linear(${windowOf(part, first!)},0)`);
+      return same(`predict_linear(${rangeOf(part, first!)},0)`);
     case 'timeLeftForecast':
-      return same(timeLeft(windowOf(part, first!), second!));
+      return same(timeLeft(rangeOf(part, first!), second!));
   }
 }
 
@@ -169,16 +169,16 @@ function product(text: string): string {
   return `(exp(sum(ln(abs(${text})))) * on() (1 - 2 * (${negative} % 2)))`;
 }
 
-function windowOf({ text, selector }: Compiled, ms: number): string {
+function rangeOf({ text, selector }: Compiled, ms: number): string {
   if (selector !== undefined) return `${selector.text}[${ms}ms]${selector.offset}`;
-  return `${text}[${ms}ms:${WINDOW_STEP}]`;
+  return `${text}[${ms}ms:${SUBQUERY_STEP}]`;
 }
 
 /**
  * Computes the seconds until a line reaches a threshold. If the line is moving away from it, the result is
  * infinite, so that a monitor with the operator `<` does not raise an alert.
  */
-function timeLeft(window: string, threshold: number): string {
-  const now = `predict_linear(${window},0)`;
-  return `((((${threshold} - ${now}) / deriv(${window})) >= 0) or (${now} * 0 + Inf))`;
+function timeLeft(range: string, threshold: number): string {
+  const now = `predict_linear(${range},0)`;
+  return `((((${threshold} - ${now}) / deriv(${range})) >= 0) or (${now} * 0 + Inf))`;
 }

@@ -91,7 +91,7 @@ export function legendOf(legend: string | null | undefined): ((labels: LabelMap)
   return (labels) => legend.replace(/\{\{([^{}]*)\}\}/g, (_, label: string) => labels[label.trim()] ?? '');
 }
 
-/** Minimum window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
+/** Minimum range of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_RATE_S = 240;
 
 const DURATION =

@@ -46,7 +46,7 @@ export interface DrawnQuery {
   readonly label?: string | ((labels: LabelMap) => string);
 }
 
-/** Minimum window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
+/** Minimum range of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_WINDOW_S = 300;
 const QUANTILES = [0.5, 0.9, 0.99];
 
