@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance of post, one for each tenant, within one memory budget. When the budget is
- * exceeded, the largest dictionary is dropped, so that tenants with few series keep theirs.
+ * The dictionaries of an instance of post, importer or evaluator: one for each tenant, within one memory budget. When
+ * the budget is exceeded, the largest dictionary is dropped, so that tenants with few series keep theirs.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();

@@ -51,7 +51,7 @@ const MAX_EQUAL = 8;
 const OBJECT_BYTES = 150;
 
 /**
- * The series of a tenant that an instance of post knows, numbered from 1. Equal labels have the same number, whatever
+ * The series of a tenant that an instance knows, numbered from 1. Equal labels have the same number, whatever
  * protocol and encoding they arrive in. Each protocol keeps tables in the dictionary ({@link tables}), which map the
  * protocol's encoding of a series to the number.
  *
