@@ -32,12 +32,10 @@ export const OBJECT_HEADERS = {
  * to 5 GB, and at most 10,000 parts.
  */
 export const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
-/** Maximum number of parts that are being sent while the writer fills the next part. */
-const PARALLEL = 2;
 
 /**
- * Uploads an object while it is being written. Memory holds at most three parts of a multipart upload. The
- * object becomes visible only when it is finished.
+ * Uploads an object while it is being written. Memory holds one part of a multipart upload. The object
+ * becomes visible only when it is finished.
  */
 export class ObjectUpload {
   readonly writer: ArchiveWriter;
@@ -45,9 +43,7 @@ export class ObjectUpload {
   private buffered: Uint8Array[] = [];
   private bufferedBytes = 0;
   private uploadId: string | undefined;
-  private readonly sending = new Set<Promise<void>>();
   private readonly parts: CompletedPart[] = [];
-  private failure: unknown;
 
   /** @param key a key that no object has ever had, which makes retries harmless */
   constructor(
@@ -72,7 +68,6 @@ export class ObjectUpload {
 
   /** Cancels the upload. */
   async abort(): Promise<void> {
-    await Promise.allSettled(this.sending);
     const { uploadId: UploadId } = this;
     if (UploadId !== undefined)
       await this.client.send(new AbortMultipartUploadCommand({ ...this.target, UploadId }));
@@ -89,7 +84,7 @@ export class ObjectUpload {
     if (this.bufferedBytes >= UPLOAD_PART_BYTES) await this.send();
   }
 
-  /** Waits until fewer than {@link PARALLEL} parts are being sent, then starts sending the buffered bytes. */
+  /** Sends the buffered bytes as a part. */
   private async send(): Promise<void> {
     const Body = this.take();
     if (this.uploadId === undefined) {
@@ -98,23 +93,11 @@ export class ObjectUpload {
       );
       this.uploadId = UploadId!;
     }
-    while (this.sending.size >= PARALLEL) await Promise.race(this.sending);
-    if (this.failure !== undefined) throw this.failure;
     const PartNumber = this.parts.length + 1;
-    const part: CompletedPart = { PartNumber };
-    this.parts.push(part);
-    const sent = this.client
-      .send(new UploadPartCommand({ ...this.target, UploadId: this.uploadId, PartNumber, Body }))
-      .then(
-        ({ ETag }) => {
-          part.ETag = ETag;
-        },
-        (error) => {
-          this.failure ??= error;
-        },
-      )
-      .finally(() => this.sending.delete(sent));
-    this.sending.add(sent);
+    const { ETag } = await this.client.send(
+      new UploadPartCommand({ ...this.target, UploadId: this.uploadId, PartNumber, Body }),
+    );
+    this.parts.push({ PartNumber, ETag });
   }
 
   private async put(): Promise<string> {
@@ -126,8 +109,6 @@ export class ObjectUpload {
 
   private async complete(UploadId: string): Promise<string> {
     if (this.bufferedBytes > 0) await this.send();
-    await Promise.all(this.sending);
-    if (this.failure !== undefined) throw this.failure;
     try {
       const { ETag } = await this.client.send(
         new CompleteMultipartUploadCommand({
