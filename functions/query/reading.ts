@@ -1,11 +1,10 @@
 import { HttpError } from '../../shared/http/http';
 import type { Aggregate, Samples } from '../../shared/model/aggregates';
 import type { TimeRange } from '../../shared/model/selection';
-import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange, stepGrains } from '../../shared/query/plan';
 import { sampleColumnsOf } from '../../shared/query/point-joiner';
 import type { ReadStats } from '../../shared/query/read';
-import { ReadBudget } from '../../shared/query/read-budget';
+import type { ReadBudget } from '../../shared/query/read-budget';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { readSeries, type SeriesRequest } from '../../shared/query/read-series';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -46,11 +45,11 @@ export function readShown<Shown>(
   show: (samples: readonly Samples[]) => Shown,
 ): Promise<ShownSlice<Shown>[]> {
   const grains = stepGrains(stepMs, aggregate);
-  const read = async (slice: TimeRange, samples: number) => {
+  const read = async (slice: TimeRange, budget: ReadBudget) => {
     const found = await readSeries(dependencies, tenant, request, slice, {
       allowsMissing: partial === 'true',
       grains,
-      budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),
+      budget,
     });
     const { tiers, rounds, rollupDays, missingSinceMs } = found;
     return { shown: show(sampleColumnsOf(found, grains)), tiers, rounds, rollupDays, missingSinceMs };

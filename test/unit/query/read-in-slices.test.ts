@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../../shared/model/selection';
-import { SelectLimitError } from '../../../shared/query/find-series';
+import type { ReadBudget } from '../../../shared/query/read-budget';
 import { readInSlices } from '../../../shared/query/read-in-slices';
 
 const HOUR = 3_600_000;
@@ -8,11 +8,10 @@ const DAY = 24 * HOUR;
 /** Makes a reader of regular samples, and the list of the requests that it gets. */
 function readerOf(samplesPerHour: number) {
   const requested: TimeRange[] = [];
-  const read = async (slice: TimeRange, mostSamples: number) => {
+  const read = async (slice: TimeRange, budget: ReadBudget) => {
     requested.push(slice);
-    const samples = ((slice.toMs - slice.fromMs) / HOUR) * samplesPerHour;
-    if (samples > mostSamples)
-      throw new SelectLimitError('samples', `selects more than ${mostSamples} samples`);
+    budget.takeSeries(1, []);
+    budget.takeSamples(((slice.toMs - slice.fromMs) / HOUR) * samplesPerHour, []);
     return slice;
   };
   return { requested, read };
