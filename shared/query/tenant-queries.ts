@@ -3,13 +3,7 @@ import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
 import type { RuntimeSettings } from '../platform/settings';
 import { PromqlError } from '../promql/errors';
-import {
-  instantQuery,
-  type QueryOptions,
-  type QueryRange,
-  type QueryResult,
-  rangeQuery,
-} from '../promql/query';
+import { instantQuery, type QueryOptions, type QueryRange, rangeQuery } from '../promql/query';
 import { grainWithin, type SourceResolution } from '../promql/resolution';
 import { limitsOf } from '../tenancy/limits';
 import type { Tenant } from '../tenancy/tenants';
@@ -17,7 +11,7 @@ import { type IndexView, SelectLimitError, type SelectLimits } from './find-seri
 import { FEW_DAYS } from './plan';
 import { ReadBudget } from './read-budget';
 import { Querier, type SelectDependencies } from './select';
-import { promqlErrorOf, type SelectorResult, TierSamples } from './tier-samples';
+import { promqlErrorOf, TierSamples } from './tier-samples';
 
 /** Maximum number of values in a query's intermediate vectors. 5 million values take 45 MB. */
 const MAX_VALUES = 5_000_000;
@@ -46,14 +40,6 @@ export interface PromqlChoices {
   readonly lookbackMs?: number | undefined;
   /** @default 0, which widens no range */
   readonly resolution?: SourceResolution | undefined;
-}
-
-export interface PromqlRun {
-  readonly result: QueryResult;
-  readonly reads: readonly SelectorResult[];
-  /** Time until the last read ended, in ms. */
-  readonly readMs: number;
-  readonly totalMs: number;
 }
 
 /**
@@ -106,13 +92,14 @@ export class TenantQueries {
   /**
    * Evaluates PromQL at one time, or at every step of a range. If samples are missing, the result has a warning.
    *
+   * @returns the result, what each selector read, and how long the reads and the whole query took
    * @throws {PromqlError}
    */
   async promql(
     text: string,
     times: number | QueryRange,
     { timeoutMs = Infinity, lookbackMs, resolution = 0 }: PromqlChoices,
-  ): Promise<PromqlRun> {
+  ) {
     const timeMs = Math.min(timeoutMs, 1000 * this.limits.seconds);
     const stepMs = typeof times === 'number' ? undefined : times.stepMs;
     const rollups = this.dependencies.rollups && {
