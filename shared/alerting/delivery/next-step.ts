@@ -23,8 +23,9 @@ export interface Attempt {
  * - `wait`: leave it in the outbox, unchanged.
  * - `putOff`: store its progress, and the time of its next attempt.
  * - `sent`: remove it from the outbox.
- * - `refused`: move it to the dead letters. Each destination has accepted or rejected it, and at least one rejected it.
- * - `giveUp`: move it to the dead letters. Some destinations have neither accepted nor rejected it, and are not
+ * - `refused`: move it to the undelivered batches. Each destination has accepted or rejected it, and at least one has
+ *   rejected it.
+ * - `giveUp`: move it to the undelivered batches. Some destinations have neither accepted nor rejected it, and are not
  *   attempted again.
  */
 export type NextStep =
@@ -40,15 +41,15 @@ export type NextStep =
       readonly failing: readonly string[];
     };
 
-/** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
+/** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches are given up. */
 const MAX_WAITING = 1_000;
 /**
- * How long before its expiry a batch becomes a dead letter, in ms. A batch that has not been attempted
+ * How long before its expiry a batch is given up, in ms. A batch that has not been attempted
  * by then (after an outage of the evaluator) is first attempted once, unless an earlier batch of its queue has
  * just failed.
  */
 const BEFORE_EXPIRY_MS = 3_600_000;
-/** Number of attempts after which a batch becomes a dead letter. */
+/** Number of attempts after which a batch is given up. */
 export const MAX_ATTEMPTS = 36;
 /** Reason recorded for a batch that was given up although no receiver refused it. */
 const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';

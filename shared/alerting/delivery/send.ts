@@ -252,8 +252,8 @@ async function attemptDelivery(
   const destinations = await destinationsOf(delivery, item);
   const taken = new Set(item.taken);
   const refused = new Set(item.refused);
-  // Record a refusal, so that the batch becomes a dead letter once its other notifications are sent. The
-  // dead letter keeps the damaged bytes.
+  // Record a refusal, so that the batch is given up once its other notifications are sent. The undelivered
+  // batch keeps the damaged bytes.
   if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
   const failures = new Map<string, string>();
   for (const destination of destinations) {

@@ -54,8 +54,8 @@ export interface Delivery {
   /** Ids of the destinations that have accepted or permanently rejected the batch. */
   readonly taken: readonly string[];
   /**
-   * Why receivers permanently rejected the batch. A dead letter also has the last failure of each receiver that neither
-   * accepted nor rejected it.
+   * Why receivers permanently rejected the batch. An undelivered batch also has the last failure of each receiver that
+   * neither accepted nor rejected it.
    */
   readonly refused: readonly string[];
 }
@@ -77,9 +77,9 @@ export interface StoredReport extends Omit<RunReport, 'began'> {
   readonly atMs: number;
 }
 
-/** Time after which an item of the outbox expires, in s. An hour earlier, it becomes a dead letter (next-step.ts). */
+/** Time after which an item of the outbox expires, in s. An hour earlier, its batch is given up (next-step.ts). */
 const OUTBOX_SECONDS = 86_400;
-/** How long a dead letter is kept, in s. */
+/** How long an undelivered batch is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
 /** Maximum number of batches in a commit. A transaction has at most 100 items, one of which is the state. */
 const MAX_BATCHES = 99;
@@ -102,7 +102,7 @@ export function batchSize(notifications: number, kinds: number): number {
  *
  *     pk rule-states#tenant, monitor-states#tenant   sk task   tick: ms   state: zstd of JSON (RuleGroupState, MonitorState)
  *     pk outbox               sk tick#tenant#task#part     batch: zstd of JSON (notification.ts)   expiresAt: s   delivery: JSON of Delivery, absent before the first attempt
- *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it is a dead letter
+ *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it was given up
  *     pk evaluator            sk run                       run: id   untilMs
  *     pk evaluator            sk quiet                     json: QuietPeriod
  *     pk evaluator            sk report                    json: StoredReport
@@ -209,7 +209,7 @@ export class EvaluatorStore {
     await putItem(this.table, { ...item.stored, ...deliveryOf(item) });
   }
 
-  /** Moves a batch from the outbox to the tenant's dead letters, where it is kept for a week. */
+  /** Moves a batch from the outbox to the tenant's undelivered batches, where it is kept for a week. */
   async giveUp(item: OutboxItem): Promise<void> {
     const { tenantId, key } = item;
     await putItem(this.table, {
@@ -222,9 +222,9 @@ export class EvaluatorStore {
   }
 
   /**
-   * Returns a tenant's dead letters, newest first.
+   * Returns a tenant's undelivered batches, newest first.
    *
-   * @param limit maximum number of dead letters returned
+   * @param limit maximum number of batches returned
    */
   async listUndelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
     const options = { ScanIndexForward: false, Limit: limit };

@@ -113,7 +113,7 @@ test.each([
     next: { step: 'sent' },
   },
   {
-    name: 'a batch that one rejected is a dead letter once all others accepted it',
+    name: 'a batch that one rejected is given up once all others accepted it',
     attempt: attemptOf(['a', 'b'], [], ['a refuses']),
     next: { step: 'refused', item: { attempts: 1, taken: ['a', 'b'], refused: ['a refuses'] } },
   },

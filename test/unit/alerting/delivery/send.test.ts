@@ -208,7 +208,7 @@ test('a webhook that fails is tried again, later and alone; its group waits for 
   expect(outbox.size).toBe(0);
 });
 
-test('a batch that a webhook finally refuses becomes a dead letter with the reason, once all others took it', async () => {
+test('a batch that a webhook finally refuses is given up with the reason, once all others took it', async () => {
   const { send, got, failing, outbox, dead, later } = sender(['a', 'b', 'c'], [batchOf('g')]);
   failing.set('a', true);
   failing.set('c', false);
@@ -264,7 +264,7 @@ test('a repeat that a webhook finally refuses is dropped', async () => {
   expect([outbox.size, dead.length]).toEqual([0, 0]);
 });
 
-test('a batch becomes a dead letter after the last attempt, with growing waits between attempts', async () => {
+test('a batch is given up after the last attempt, with growing waits between attempts', async () => {
   const { send, failing, outbox, dead, later } = sender(['a'], [batchOf('g')]);
   failing.set('a', false);
   const waits: number[] = [];
@@ -282,7 +282,7 @@ test('a batch becomes a dead letter after the last attempt, with growing waits b
   expect(dead).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
 });
 
-test('a batch that was attempted more often than the maximum, as another release does, becomes a dead letter', async () => {
+test('a batch that was attempted more often than the maximum, as another release does, is given up', async () => {
   const { send, failing, outbox, dead } = sender(['a'], []);
   outbox.set('0', { ...ITEM, key: '0', batch: batchOf('g'), attempts: MAX_ATTEMPTS });
   failing.set('a', false);
@@ -290,7 +290,7 @@ test('a batch that was attempted more often than the maximum, as another release
   expect([outbox.size, dead.length]).toEqual([0, 1]);
 });
 
-test('batches that wait for a day behind a failing one become dead letters, each with the reason', async () => {
+test('batches that wait for a day behind a failing one are given up, each with the reason', async () => {
   const { send, failing, later, outbox, dead } = sender(
     ['a'],
     [0, 1, 2, 3, 4, 5].map((n) => batchOf('g', NOW_MS + n)),
@@ -366,7 +366,7 @@ test('an attempt that a wrong clock put off for a day is made now', async () => 
   expect(got).toEqual(['a g 00']);
 });
 
-test('the oldest batches of a tenant become dead letters when too many wait', async () => {
+test('the oldest batches of a tenant are given up when too many wait', async () => {
   const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
   const { send, dead } = sender(['a'], batches);
   expect(await send()).toMatchObject({ sent: 1_000, dropped: 2 });

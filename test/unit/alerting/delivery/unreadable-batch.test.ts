@@ -92,7 +92,7 @@ test.each([
   },
   { name: 'without notifications and events', bytes: encodeJson({ tenant: 'acme', tickMs: NOW_MS }) },
 ])(
-  'a batch $name holds back no other, is reported by its age, and becomes a dead letter',
+  'a batch $name holds back no other, is reported by its age, and is given up in the end',
   async ({ bytes }) => {
     const items = [itemOf(TENANT, 'a', bytes), itemOf(TENANT, 'b', batchOf(TENANT, 'b'))];
     const store = new EvaluatorStore(tableOf([...items, itemOf(OTHER, 'c', batchOf(OTHER, 'c'))]));
@@ -114,8 +114,8 @@ test.each([
       });
     }
     expect(await store.outbox()).toEqual([]);
-    const dead = await store.listUndelivered(TENANT.id, 10);
-    expect(dead).toMatchObject([
+    const undelivered = await store.listUndelivered(TENANT.id, 10);
+    expect(undelivered).toMatchObject([
       {
         attempts: MAX_ATTEMPTS,
         batch: { tickMs: NOW_MS, unreadable: expect.anything() },
@@ -125,7 +125,7 @@ test.each([
   },
 );
 
-test('damaged notifications of a batch are lost alone, are counted, and remain in a dead letter', async () => {
+test('damaged notifications of a batch are lost alone, are counted, and remain in an undelivered batch', async () => {
   const whole = decodeJson(batchOf(TENANT, 'a')) as NotificationBatch;
   const [good] = whole.notifications;
   const bytes = encodeJson({
@@ -144,7 +144,7 @@ test('damaged notifications of a batch are lost alone, are counted, and remain i
   ]);
 });
 
-test('a damaged notification among repeated ones may be a change, so it remains in a dead letter', async () => {
+test('a damaged notification among repeated ones may be a change, so it remains in an undelivered batch', async () => {
   const whole = decodeJson(batchOf(TENANT, 'a')) as NotificationBatch;
   const [good] = whole.notifications;
   const bytes = encodeJson({ ...whole, notifications: [null, { ...good, repeatsMs: [3_600_000] }] });
