@@ -13,7 +13,7 @@ import { log } from '../../shared/platform/log';
 const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
 
-/** Time reserved at the end of an invocation to complete the batches in progress, in ms. */
+/** Time reserved at the end of an invocation to complete the group-windows in progress, in ms. */
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({

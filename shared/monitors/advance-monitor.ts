@@ -1,7 +1,7 @@
 import { encodeOutcome, encodeRemoval } from '../alerting/invocation';
 import { dueTicks, type EvaluationTime } from '../alerting/tasks/due-ticks';
 import type { Outcome, TaskRef } from '../alerting/tasks/evaluation';
-import { batchSize } from '../alerting/tasks/evaluator-store';
+import { notificationsPerBatch } from '../alerting/tasks/evaluator-store';
 import type { Id } from '../model/id';
 import type { SampleColumns } from '../model/sample-columns';
 import { slicesOf } from '../model/slices';
@@ -195,7 +195,7 @@ function batchesOf(
   tickMs: number,
   events: readonly AlertEvent[],
 ): AlertBatch[] {
-  return slicesOf(events, batchSize(events.length, 1)).map((slice) => ({
+  return slicesOf(events, notificationsPerBatch(events.length, 1)).map((slice) => ({
     tenant: name,
     tickMs,
     monitorId,

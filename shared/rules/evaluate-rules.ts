@@ -10,7 +10,7 @@ import {
   type SampleInputs,
 } from '../alerting/invocation';
 import type { EvaluationRequest, EvaluationResponse, Outcome, TaskRef } from '../alerting/tasks/evaluation';
-import { batchSize } from '../alerting/tasks/evaluator-store';
+import { notificationsPerBatch } from '../alerting/tasks/evaluator-store';
 import { isChange, type Notification, type NotificationBatch } from '../alerting/tasks/notification';
 import type { TaskStates } from '../alerting/tasks/task-states';
 import { slicesOf } from '../model/slices';
@@ -149,6 +149,6 @@ function batchesOf(
   const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
   // Changes and repeated notifications go into separate batches.
   const kinds = [notifications.filter(isChange), notifications.filter((each) => !isChange(each))];
-  const size = batchSize(notifications.length, kinds.length);
+  const size = notificationsPerBatch(notifications.length, kinds.length);
   return kinds.flatMap((all) => slicesOf(all, size).map((slice) => ({ ...about, notifications: slice })));
 }

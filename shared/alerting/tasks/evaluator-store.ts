@@ -91,7 +91,7 @@ const MAX_BATCH = 200;
  *
  * @param kinds number of kinds of batches; the last batch of each may be partly filled
  */
-export function batchSize(notifications: number, kinds: number): number {
+export function notificationsPerBatch(notifications: number, kinds: number): number {
   return Math.max(MAX_BATCH, Math.ceil(notifications / (MAX_BATCHES - kinds + 1)));
 }
 

@@ -132,7 +132,7 @@ function sender(
   others: Partial<Receivers> = {},
 ) {
   const receivers: Receivers = { ...NO_RECEIVERS, webhooks: webhooks.map((url) => ({ url })), ...others };
-  const dead: OutboxItem[] = [];
+  const undelivered: OutboxItem[] = [];
   const published: [string, TopicMessage][] = [];
   const outbox = new Map<string, OutboxItem>(
     batches.map((batch, i) => [String(i), { ...ITEM, key: String(i), batch }]),
@@ -152,7 +152,7 @@ function sender(
       putOff: async (item) => void outbox.set(item.key, item),
       giveUp: async (item) => {
         outbox.delete(item.key);
-        dead.push(item);
+        undelivered.push(item);
       },
     },
     post: async ({ url, json }: OutsideRequest) => {
@@ -180,7 +180,7 @@ function sender(
   const become = (...alerts: Alert[]) => {
     state = stateOf(...alerts);
   };
-  return { send, got, failing, outbox, dead, published, later, become, dependencies };
+  return { send, got, failing, outbox, undelivered, published, later, become, dependencies };
 }
 
 const WAITED = 'it waited for a day behind earlier notifications, or while none were sent';
@@ -209,23 +209,23 @@ test('a webhook that fails is tried again, later and alone; its group waits for 
 });
 
 test('a batch that a webhook finally refuses is given up with the reason, once all others took it', async () => {
-  const { send, got, failing, outbox, dead, later } = sender(['a', 'b', 'c'], [batchOf('g')]);
+  const { send, got, failing, outbox, undelivered, later } = sender(['a', 'b', 'c'], [batchOf('g')]);
   failing.set('a', true);
   failing.set('c', false);
   expect(await send()).toMatchObject({ sent: 1, failed: 2, dropped: 1 });
   expect(got).toEqual(['b g 00']);
-  expect([outbox.size, dead.length]).toEqual([1, 0]);
+  expect([outbox.size, undelivered.length]).toEqual([1, 0]);
   failing.delete('c');
   later(waitMs(1));
   expect(await send()).toEqual({ ...NOTHING, sent: 1 });
   expect(got).toEqual(['b g 00', 'c g 00']);
   expect(outbox.size).toBe(0);
-  expect(dead).toMatchObject([{ key: '0', attempts: 2, refused: ['a fails'] }]);
+  expect(undelivered).toMatchObject([{ key: '0', attempts: 2, refused: ['a fails'] }]);
 });
 
 test('a batch that cannot be sent for an unexpected reason holds back no other, and is reported by its age', async () => {
   const events = { tenant: 't', tickMs: NOW_MS, monitorId: 'm', events: [] };
-  const { send, got, outbox, dead, later, dependencies } = sender(['a'], [events, batchOf('g')]);
+  const { send, got, outbox, undelivered, later, dependencies } = sender(['a'], [events, batchOf('g')]);
   const broken = { id: 'record', queue: 'record', count: 1 };
   const deliver = () => Promise.reject(new TypeError('of another format'));
   dependencies.eventDestinations = async () => [{ ...broken, deliver }];
@@ -239,7 +239,7 @@ test('a batch that cannot be sent for an unexpected reason holds back no other, 
     const { outboxAgeMs } = await send();
     expect(outboxAgeMs).toBe(outbox.has('0') ? waitedMs : 0);
   }
-  expect([outbox.size, dead.length]).toEqual([0, 1]);
+  expect([outbox.size, undelivered.length]).toEqual([0, 1]);
 });
 
 test('channels are sent their batches although the states of rules cannot be read', async () => {
@@ -256,16 +256,16 @@ test('a batch for which no time was left counts as waiting', async () => {
 });
 
 test('a repeat that a webhook finally refuses is dropped', async () => {
-  const { send, failing, outbox, dead } = sender([], [batchOf('g', NOW_MS, [60_000])], {
+  const { send, failing, outbox, undelivered } = sender([], [batchOf('g', NOW_MS, [60_000])], {
     webhooks: [{ url: 'a', repeatInterval: '1m' }],
   });
   failing.set('a', true);
   expect(await send()).toEqual({ ...NOTHING, failed: 1, dropped: 1 });
-  expect([outbox.size, dead.length]).toEqual([0, 0]);
+  expect([outbox.size, undelivered.length]).toEqual([0, 0]);
 });
 
 test('a batch is given up after the last attempt, with growing waits between attempts', async () => {
-  const { send, failing, outbox, dead, later } = sender(['a'], [batchOf('g')]);
+  const { send, failing, outbox, undelivered, later } = sender(['a'], [batchOf('g')]);
   failing.set('a', false);
   const waits: number[] = [];
   for (let i = 1; i <= MAX_ATTEMPTS; i++) {
@@ -279,19 +279,19 @@ test('a batch is given up after the last attempt, with growing waits between att
   expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(5 * 3_600_000);
   expect(await send()).toEqual(NOTHING);
   expect(outbox.size).toBe(0);
-  expect(dead).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
+  expect(undelivered).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
 });
 
 test('a batch that was attempted more often than the maximum, as another release does, is given up', async () => {
-  const { send, failing, outbox, dead } = sender(['a'], []);
+  const { send, failing, outbox, undelivered } = sender(['a'], []);
   outbox.set('0', { ...ITEM, key: '0', batch: batchOf('g'), attempts: MAX_ATTEMPTS });
   failing.set('a', false);
   expect(await send()).toMatchObject({ failed: 1, dropped: 1 });
-  expect([outbox.size, dead.length]).toEqual([0, 1]);
+  expect([outbox.size, undelivered.length]).toEqual([0, 1]);
 });
 
 test('batches that wait for a day behind a failing one are given up, each with the reason', async () => {
-  const { send, failing, later, outbox, dead } = sender(
+  const { send, failing, later, outbox, undelivered } = sender(
     ['a'],
     [0, 1, 2, 3, 4, 5].map((n) => batchOf('g', NOW_MS + n)),
   );
@@ -302,8 +302,8 @@ test('batches that wait for a day behind a failing one are given up, each with t
     later(600_000);
   }
   expect(outbox.size).toBe(0);
-  expect([dropped, dead.length]).toEqual([6, 6]);
-  expect(dead.map(({ refused }) => refused.at(-1))).toEqual([
+  expect([dropped, undelivered.length]).toEqual([6, 6]);
+  expect(undelivered.map(({ refused }) => refused.at(-1))).toEqual([
     ...Array(3).fill('a fails'),
     // The fourth has had attempts, the fifth has its first, and the sixth waits behind the fifth.
     WAITED,
@@ -314,22 +314,22 @@ test('batches that wait for a day behind a failing one are given up, each with t
 
 test('after an outage of a day, the batches of a receiver that works are sent', async () => {
   const batches = [batchOf('g'), batchOf('g', NOW_MS + 60_000), batchOf('h')];
-  const { send, got, later, outbox, dead } = sender(['a'], batches);
+  const { send, got, later, outbox, undelivered } = sender(['a'], batches);
   later(23.5 * 3_600_000);
   expect(await send()).toEqual({ ...NOTHING, sent: 3 });
   expect(got).toEqual(['a g 00', 'a g 01', 'a h 00']);
-  expect([outbox.size, dead.length]).toEqual([0, 0]);
+  expect([outbox.size, undelivered.length]).toEqual([0, 0]);
 });
 
 test('after an outage of a day, the oldest batch of each rule group is attempted once, and no channel is suspended', async () => {
   const batches = [batchOf('g'), batchOf('g', NOW_MS + 60_000), batchOf('h')];
-  const { send, failing, later, outbox, dead, dependencies } = sender(['a'], batches);
+  const { send, failing, later, outbox, undelivered, dependencies } = sender(['a'], batches);
   dependencies.gaveUp = () => Promise.reject(new Error('suspended'));
   failing.set('a', false);
   later(23.5 * 3_600_000);
   expect(await send()).toEqual({ ...NOTHING, failed: 2, dropped: 3 });
   expect(outbox.size).toBe(0);
-  expect(dead).toMatchObject([
+  expect(undelivered).toMatchObject([
     { key: '0', attempts: 1, refused: ['a fails'] },
     { key: '1', attempts: 0, refused: [WAITED] },
     { key: '2', attempts: 1, refused: ['a fails'] },
@@ -337,19 +337,19 @@ test('after an outage of a day, the oldest batch of each rule group is attempted
 });
 
 test('an expired batch is not sent, since the table may have removed the batches behind it', async () => {
-  const { send, got, later, dead } = sender(['a'], [batchOf('g')]);
+  const { send, got, later, undelivered } = sender(['a'], [batchOf('g')]);
   later(24.5 * 3_600_000);
   expect(await send()).toEqual({ ...NOTHING, dropped: 1 });
   expect(got).toEqual([]);
-  expect(dead).toMatchObject([{ key: '0', attempts: 0, refused: [WAITED] }]);
+  expect(undelivered).toMatchObject([{ key: '0', attempts: 0, refused: [WAITED] }]);
 });
 
 test('batches are given up only while there is time', async () => {
   const batches = Array.from({ length: 1_010 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
-  const { dead, dependencies } = sender(['a'], batches);
+  const { undelivered, dependencies } = sender(['a'], batches);
   let checks = 0;
   await sendAll(dependencies, [], () => ++checks <= 5);
-  expect(dead.length).toBe(4);
+  expect(undelivered.length).toBe(4);
 });
 
 test('an attempt that was put off by a clock four minutes ahead waits', async () => {
@@ -368,10 +368,10 @@ test('an attempt that a wrong clock put off for a day is made now', async () => 
 
 test('the oldest batches of a tenant are given up when too many wait', async () => {
   const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
-  const { send, dead } = sender(['a'], batches);
+  const { send, undelivered } = sender(['a'], batches);
   expect(await send()).toMatchObject({ sent: 1_000, dropped: 2 });
   const reason = 'more than 1000 batches of notifications waited';
-  expect(dead.map(({ key, refused }) => [key, refused])).toEqual([
+  expect(undelivered.map(({ key, refused }) => [key, refused])).toEqual([
     ['0', [reason]],
     ['1', [reason]],
   ]);
