@@ -50,7 +50,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   // While a command moves hash slots, flush everything immediately, so that there is little left to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, flushDelayMs } = residencyOf(stage, isScaling ? 1 : fullness);
-  const task = {
+  const run = {
     dueBeforeMs: drain ? before : before - leastMs,
     flushDelayMs: drain ? 0 : flushDelayMs,
     startAt: Math.random(),
@@ -64,8 +64,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, partitions, ...moved } =
     host === undefined
-      ? await flushLane(dependencies, { ...task, lane, lanes, watermarkMs })
-      : { ...(await flushHost(dependencies, host, task)), partitions: [] };
+      ? await flushLane(dependencies, { ...run, lane, lanes, watermarkMs })
+      : { ...(await flushHost(dependencies, host, run)), partitions: [] };
   // Write the time from which a replay must begin after a loss of memory. A drain has no lane, so it does not write it.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {

@@ -19,7 +19,7 @@ export interface ArchiveCount {
   readonly remaining: number;
   /**
    * Number of partition-days that still have warm items after the purge, because the archive does not hold these items,
-   * or has not held them for long enough. 0 if the task does not purge.
+   * or has not held them for long enough. 0 if the run does not purge.
    */
   readonly unpurged: number;
   /** Number of partition-days removed because their retention has ended. */
@@ -32,7 +32,7 @@ export interface ArchiveCount {
 }
 
 /** The parameters of one run of the archiver. */
-export interface ArchiveTask {
+export interface ArchiveRun {
   /** Archives only days that end at this time or earlier, as Unix time in ms. */
   readonly beforeMs: number;
   /** Returns how long the samples of a partition can be read, in ms. Older days are removed. */
@@ -74,32 +74,31 @@ const NOTHING: ArchiveCount = {
 };
 
 /**
- * Archives the open days of partitions, and removes expired days. Then purges warm items if the task says so. If a day
+ * Archives the open days of partitions, and removes expired days. Then purges warm items if the run says so. If a day
  * fails, the run continues with the other days. Tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,
   partitions: readonly PartitionRef[],
-  task: ArchiveTask,
+  run: ArchiveRun,
 ): Promise<ArchiveCount> {
   const { now } = dependencies;
-  const hasExpired = (ref: PartitionRef, { day }: ManifestDay) =>
-    isExpired(day, now(), task.retentionMs(ref));
+  const hasExpired = (ref: PartitionRef, { day }: ManifestDay) => isExpired(day, now(), run.retentionMs(ref));
   const isToDo = (ref: PartitionRef, entry: ManifestDay) =>
     isOpen(entry) || entry.isUnswept === true || hasExpired(ref, entry);
-  const count = await eachDay(dependencies, partitions, task, isToDo, (ref, entry) =>
-    hasExpired(ref, entry) ? expire(dependencies, ref, entry, task) : archive(dependencies, ref, entry, task),
+  const count = await eachDay(dependencies, partitions, run, isToDo, (ref, entry) =>
+    hasExpired(ref, entry) ? expire(dependencies, ref, entry, run) : archive(dependencies, ref, entry, run),
   );
-  const { purgeAgeMs } = task;
+  const { purgeAgeMs } = run;
   if (purgeAgeMs === undefined) return count;
   // Purging comes last, because it is less urgent.
   const purged = await eachDay(
     dependencies,
     partitions,
-    task,
+    run,
     () => true,
     async (ref, entry) => {
-      if (!task.hasTime()) return { unpurged: 1 };
+      if (!run.hasTime()) return { unpurged: 1 };
       const { items, remains } = await purgeDay(dependencies, ref, entry, purgeAgeMs);
       return { purged: items, unpurged: remains ? 1 : 0 };
     },
@@ -111,7 +110,7 @@ async function archive(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, mustStop, partBytes, archiveAfterMs, onChanged }: ArchiveTask,
+  { hasTime, mustStop, partBytes, archiveAfterMs, onChanged }: ArchiveRun,
 ): Promise<Partial<ArchiveCount>> {
   const dueMs = dayStartMs(entry.day) + DAY_MS + archiveAfterMs;
   const late = { remaining: 1, lagMs: Math.max(0, dependencies.now() - dueMs) };
@@ -126,7 +125,7 @@ async function expire(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, onExpired, onChanged }: ArchiveTask,
+  { hasTime, onExpired, onChanged }: ArchiveRun,
 ): Promise<Partial<ArchiveCount>> {
   if (!hasTime()) return {};
   const count = await expireDay(dependencies, ref, entry, hasTime);
@@ -149,7 +148,7 @@ interface DayOfPartition {
 async function eachDay(
   { manifest }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
-  { beforeMs, onDays, onFailure }: ArchiveTask,
+  { beforeMs, onDays, onFailure }: ArchiveRun,
   isToDo: (ref: PartitionRef, entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {

@@ -30,7 +30,7 @@ export interface RollupDependencies {
 
 type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
-export interface RollupTask {
+export interface RollupRun {
   /** Called before each partition, before each span, and before each group of a span. False ends the run. */
   readonly hasTime: () => boolean;
   /**
@@ -79,9 +79,9 @@ export async function isBehind(
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
-  task: RollupTask,
+  run: RollupRun,
 ): Promise<RollupCount> {
-  const { hasTime, onFailure } = task;
+  const { hasTime, onFailure } = run;
   const { manifest, rollups } = dependencies;
   const count = { rolledUp: 0, left: 0 };
   if (rollups === undefined) return count;

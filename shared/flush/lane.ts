@@ -4,8 +4,8 @@ import { mapLimited } from '../platform/concurrency';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { Tenants } from '../tenancy/tenants';
 import {
+  type FlushRun,
   type FlushSum,
-  type FlushTask,
   flushPartitions,
   type PartitionsDependencies,
   sumFlushes,
@@ -18,7 +18,7 @@ export interface LaneDependencies extends PartitionsDependencies {
 }
 
 /** The parameters of one run of a lane. */
-export interface LaneTask extends FlushTask {
+export interface LaneRun extends FlushRun {
   /** Number of the lane, from 0. */
   readonly lane: number;
   readonly lanes: number;
@@ -51,10 +51,10 @@ const TENANTS_READ_AT_ONCE = 16;
  */
 export async function flushLane(
   dependencies: LaneDependencies,
-  { lane, lanes, watermarkMs, startAt, ...task }: LaneTask,
+  { lane, lanes, watermarkMs, startAt, ...run }: LaneRun,
 ): Promise<LaneSum> {
   const { hot, losses, recovery } = dependencies;
-  const { dueBeforeMs, flushDelayMs } = task;
+  const { dueBeforeMs, flushDelayMs } = run;
   const [{ topology, era }, registered] = await Promise.all([losses.lookAndRecord(), recovery.registered()]);
   const partitions = registered.filter((ref) => laneOf(ref, lanes) === lane);
 
@@ -81,7 +81,7 @@ export async function flushLane(
     unsure = await survey(unsure);
   }
   const flushed = await ofLivingTenants(dependencies, [...rotate(due, startAt), ...unsure]);
-  const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, flushed, task))]);
+  const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, flushed, run))]);
   // While hash slots move between primaries, a survey may miss keys of a partition.
   const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
   // Samples that were appended after the survey arrived in the stream at the watermark or later.

@@ -81,7 +81,7 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 const PARTITIONS_AT_ONCE = 8;
 
 /** The parameters of a flush. */
-export interface FlushTask {
+export interface FlushRun {
   /**
    * A group-window without a delay is due if its first write was at or before this time, in ms by the Redis server's
    * clock.
@@ -104,7 +104,7 @@ export interface FlushTask {
 export async function flushPartitions(
   dependencies: PartitionsDependencies,
   partitions: readonly PartitionRef[],
-  { dueBeforeMs, flushDelayMs, hasTime, onFailure }: FlushTask,
+  { dueBeforeMs, flushDelayMs, hasTime, onFailure }: FlushRun,
 ): Promise<FlushSum[]> {
   const { hot, losses, usage, now } = dependencies;
   const limit = limiter(WINDOWS_AT_ONCE);
@@ -143,10 +143,10 @@ export async function flushPartitions(
 export async function flushHost(
   dependencies: PartitionsDependencies & { readonly tenants: Pick<Tenants, 'read'> },
   { tenant: name, id }: { readonly tenant: string; readonly id: string },
-  task: FlushTask,
+  run: FlushRun,
 ): Promise<FlushSum> {
   const tenant = await dependencies.tenants.read(name);
   if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
   const partitions = partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(id)));
-  return sumFlushes(await flushPartitions(dependencies, partitions, task));
+  return sumFlushes(await flushPartitions(dependencies, partitions, run));
 }
