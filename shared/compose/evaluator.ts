@@ -53,7 +53,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     maxAgeMs: stage.maxSampleAge,
     now: Date.now,
   };
-  const store = new EvaluatorStore(table);
+  const store = new EvaluatorStore<AlertBatch>(table);
   const usage = new UsageTable(table);
   const canary = tenantIdOf(CANARY_TENANT);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
@@ -68,7 +68,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     ...(stage.mailTopic !== '' && { mail: (message) => publish(stage.mailTopic, message) }),
     externalUrl,
   };
-  const sending: SendDependencies = {
+  const sending: SendDependencies<AlertBatch> = {
     receivers: new ReceiverStore(table),
     ruleStates: new TaskStates<RuleGroupState>(table, 'rule'),
     store,
@@ -77,8 +77,7 @@ export function evaluatorDependencies(): TaskRunDependencies {
     externalUrl,
     now: Date.now,
     reported: new Map(),
-    // All batches of events are alert batches, because only monitors and checks write them.
-    eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch as AlertBatch),
+    eventDestinations: (tenant, batch) => destinationsOf(destinations, tenant, batch),
     gaveUp: (tenantId, ids) => suspendChannels(channels, tenantId, ids, Date.now()),
   };
   const tenants = new Tenants(table);

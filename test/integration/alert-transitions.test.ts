@@ -4,7 +4,6 @@ import { NO_RECEIVERS } from '../../shared/alerting/delivery/receivers';
 import { sendAll } from '../../shared/alerting/delivery/send';
 import { runTasks, type TaskRunDependencies } from '../../shared/alerting/run-tasks';
 import { EvaluatorStore } from '../../shared/alerting/tasks/evaluator-store';
-import type { EventBatch } from '../../shared/alerting/tasks/notification';
 import { TaskIndex } from '../../shared/alerting/tasks/task-index';
 import { TaskStates } from '../../shared/alerting/tasks/task-states';
 import { DAY_MS } from '../../shared/model/duration';
@@ -71,7 +70,7 @@ describe(`alerts of random values (SEED=${SEED})`, () => {
   test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
-    const store = new EvaluatorStore(table, now);
+    const store = new EvaluatorStore<AlertBatch>(table, now);
     const index = new TaskIndex(table, now);
     const alerts = new AlertStore(table, DAY_MS);
     const checks = new CheckStore(table, store, now);
@@ -149,8 +148,8 @@ describe(`alerts of random values (SEED=${SEED})`, () => {
         putOff: faulty((...args: Parameters<EvaluatorStore['putOff']>) => store.putOff(...args)),
         giveUp: (...args: Parameters<EvaluatorStore['giveUp']>) => store.giveUp(...args),
       },
-      eventDestinations: (owner: Pick<Tenant, 'id' | 'name'>, batch: EventBatch) =>
-        destinationsOf(destinations, owner, batch as AlertBatch),
+      eventDestinations: (owner: Pick<Tenant, 'id' | 'name'>, batch: AlertBatch) =>
+        destinationsOf(destinations, owner, batch),
       gaveUp: async () => {},
     };
     const evaluator: TaskRunDependencies = {

@@ -64,12 +64,12 @@ interface RuleDelivery {
   readonly reported: Map<Id, Map<string, number>>;
 }
 
-export interface SendDependencies extends RuleDelivery {
-  readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
+export interface SendDependencies<Events extends EventBatch = EventBatch> extends RuleDelivery {
+  readonly store: Pick<EvaluatorStore<Events>, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   /** Returns the destinations of a batch of monitor and check alerts. */
   readonly eventDestinations: (
     tenant: Pick<Tenant, 'id' | 'name'>,
-    batch: EventBatch,
+    batch: Events,
   ) => Promise<readonly Destination[]>;
   /** Called when a batch of events has failed {@link MAX_ATTEMPTS} times, with the ids of the failing destinations. */
   readonly gaveUp: (tenantId: Id, ids: readonly string[]) => Promise<void>;
@@ -106,8 +106,8 @@ const RESEND_MS = 55_000;
  * all firing alerts once a minute, which also serves as the retry. The other receivers get the changes from the outbox
  * at least once, in order for each rule group.
  */
-export async function sendAll(
-  dependencies: SendDependencies,
+export async function sendAll<Events extends EventBatch>(
+  dependencies: SendDependencies<Events>,
   tenants: readonly Pick<Tenant, 'id' | 'name'>[],
   hasTime: () => boolean,
 ): Promise<SendReport> {
@@ -204,7 +204,7 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
 }
 
 /** The delivery of one tenant's batches in a run. */
-interface TenantDelivery extends SendDependencies {
+interface TenantDelivery<Events extends EventBatch> extends SendDependencies<Events> {
   readonly tenant: Pick<Tenant, 'id' | 'name'>;
   readonly changeReceivers: readonly ChangeReceiver[];
   /** Queues whose batches wait for an earlier batch. */
@@ -218,7 +218,11 @@ interface TenantDelivery extends SendDependencies {
  *
  * @param newer number of the tenant's batches behind this one
  */
-async function sendBatch(delivery: TenantDelivery, item: OutboxItem, newer: number): Promise<void> {
+async function sendBatch<Events extends EventBatch>(
+  delivery: TenantDelivery<Events>,
+  item: OutboxItem<Events>,
+  newer: number,
+): Promise<void> {
   const { now } = delivery;
   const beganMs = now();
   const isStopped = isStoppedAt(delivery, item, beganMs);
@@ -230,7 +234,7 @@ async function sendBatch(delivery: TenantDelivery, item: OutboxItem, newer: numb
 
 /** Returns whether none of a batch's remaining destinations may be attempted yet. See {@link Destination.queue}. */
 function isStoppedAt(
-  { waiting }: Pick<TenantDelivery, 'waiting'>,
+  { waiting }: Pick<TenantDelivery<EventBatch>, 'waiting'>,
   { batch }: OutboxItem,
   nowMs: number,
 ): boolean {
@@ -242,9 +246,9 @@ function isStoppedAt(
   );
 }
 
-async function attemptDelivery(
-  delivery: TenantDelivery,
-  item: OutboxItem,
+async function attemptDelivery<Events extends EventBatch>(
+  delivery: TenantDelivery<Events>,
+  item: OutboxItem<Events>,
   beganMs: number,
 ): Promise<Attempt> {
   const { waiting, report, now } = delivery;
@@ -276,9 +280,9 @@ async function attemptDelivery(
 }
 
 /** Carries out a step for a batch: stores the result, and counts it in the report. */
-async function takeStep(
+async function takeStep<Events extends EventBatch>(
   next: NextStep,
-  { store, gaveUp, tenant, report }: TenantDelivery,
+  { store, gaveUp, tenant, report }: TenantDelivery<Events>,
   { key, batch, damaged = 0 }: OutboxItem,
 ): Promise<void> {
   if (next.step === 'wait' || next.step === 'attempt') return;
@@ -306,9 +310,9 @@ async function takeStep(
  * Returns the destinations of a batch. If they cannot be determined, returns one destination in their place, whose
  * delivery fails.
  */
-async function destinationsOf(
-  delivery: TenantDelivery,
-  { key, batch }: OutboxItem,
+async function destinationsOf<Events extends EventBatch>(
+  delivery: TenantDelivery<Events>,
+  { key, batch }: OutboxItem<Events>,
 ): Promise<readonly Destination[]> {
   try {
     if (isUnreadable(batch)) throw batch.unreadable;

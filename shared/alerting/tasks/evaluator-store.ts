@@ -60,10 +60,10 @@ export interface Delivery {
   readonly refused: readonly string[];
 }
 
-export interface OutboxItem extends Delivery {
+export interface OutboxItem<Events extends EventBatch = EventBatch> extends Delivery {
   readonly key: string;
   readonly tenantId: Id;
-  readonly batch: StoredBatch;
+  readonly batch: StoredBatch<Events>;
   /** Number of notifications or events of the stored batch that cannot be read. `batch` has the others. @default 0 */
   readonly damaged?: number;
   /** When the table removes the item, as Unix time in ms. */
@@ -106,8 +106,10 @@ export function notificationsPerBatch(notifications: number, kinds: number): num
  *     pk evaluator            sk run                       run: id   untilMs
  *     pk evaluator            sk quiet                     json: QuietPeriod
  *     pk evaluator            sk report                    json: StoredReport
+ *
+ * `Events` is the type of the batches that monitors and checks write.
  */
-export class EvaluatorStore {
+export class EvaluatorStore<Events extends EventBatch = EventBatch> {
   constructor(
     private readonly table: Table,
     private readonly now: () => number = Date.now,
@@ -200,8 +202,8 @@ export class EvaluatorStore {
   }
 
   /** Returns the waiting batches, oldest tick first. */
-  async outbox(): Promise<OutboxItem[]> {
-    return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem(item));
+  async outbox(): Promise<OutboxItem<Events>[]> {
+    return (await queryItems(this.table, { pk: metaKeys.outbox })).map((item) => outboxItem<Events>(item));
   }
 
   /** Schedules the next attempt to deliver a batch that some receivers have not accepted. */
@@ -279,7 +281,7 @@ function deliveryOf({ attempts, dueMs, taken, refused }: OutboxItem): Item {
 
 const UNTRIED: Delivery = { attempts: 0, dueMs: 0, taken: [], refused: [] };
 
-function outboxItem(item: Item): OutboxItem {
+function outboxItem<Events extends EventBatch>(item: Item): OutboxItem<Events> {
   const { delivery } = item;
   const key = item.sk!.S!;
   return {
@@ -319,9 +321,12 @@ function deliveryIn(text: string | undefined): Delivery {
   }
 }
 
-function batchIn(item: Item, key: string): Pick<OutboxItem, 'batch' | 'damaged'> {
+function batchIn<Events extends EventBatch>(
+  item: Item,
+  key: string,
+): Pick<OutboxItem<Events>, 'batch' | 'damaged'> {
   try {
-    const batch = decodeJson(item.batch!.B!) as NotificationBatch | EventBatch;
+    const batch = decodeJson(item.batch!.B!) as NotificationBatch | Events;
     const entries = isEventBatch(batch) ? batch.events : batch.notifications;
     if (!Array.isArray(entries)) throw new TypeError('a batch has neither notifications nor events');
     const damaged = entries.filter((entry) => !isReadable(entry)).length;

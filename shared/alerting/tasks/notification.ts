@@ -75,9 +75,12 @@ export interface UnreadableBatch {
   readonly unreadable: unknown;
 }
 
-export type StoredBatch = NotificationBatch | EventBatch | UnreadableBatch;
+export type StoredBatch<Events extends EventBatch = EventBatch> =
+  | NotificationBatch
+  | Events
+  | UnreadableBatch;
 
-export function isEventBatch(batch: StoredBatch): batch is EventBatch {
+export function isEventBatch<Events extends EventBatch>(batch: StoredBatch<Events>): batch is Events {
   return 'events' in batch;
 }
 

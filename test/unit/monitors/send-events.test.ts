@@ -38,7 +38,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     stored: {},
     expiresMs: NOW_MS + 86_400_000,
   };
-  const outbox = new Map<string, OutboxItem>(
+  const outbox = new Map<string, OutboxItem<AlertBatch>>(
     batches.map((batch, i) => [String(i), { ...item, key: String(i), batch }]),
   );
   const got: string[] = [];
@@ -59,15 +59,16 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     },
     externalUrl: '',
   };
-  const sending: SendDependencies = {
-    eventDestinations: (tenant, batch) => destinationsOf(stores, tenant, batch as AlertBatch),
+  const sending: SendDependencies<AlertBatch> = {
+    eventDestinations: (tenant, batch) => destinationsOf(stores, tenant, batch),
     gaveUp: async (_, ids) => void gaveUp.push(...ids),
     receivers: { get: async () => NO_RECEIVERS },
     ruleStates: { list: async () => new Map() },
     store: {
       outbox: async () => [...outbox.values()],
       sent: async (key) => void outbox.delete(key),
-      putOff: async (each) => void outbox.set(each.key, each),
+      putOff: async ({ key, batch: _, ...delivery }) =>
+        void outbox.set(key, { ...outbox.get(key)!, ...delivery }),
       giveUp: async ({ key }) => void outbox.delete(key),
     },
     post: stores.post,
