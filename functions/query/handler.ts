@@ -1,5 +1,9 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { type EvaluationEvent, isEvaluation } from '../../shared/alerting/tasks/evaluation';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import {
+  type EvaluationEvent,
+  type EvaluationResponse,
+  isEvaluation,
+} from '../../shared/alerting/tasks/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
@@ -51,15 +55,21 @@ const ruleInputs: RuleInputs = {
 const evaluate = ({ evaluate: request }: EvaluationEvent) =>
   request.kind === 'monitor' ? evaluateMonitors(monitorStores, request) : evaluateRules(ruleInputs, request);
 
-export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
+const answer = withMetrics('query', async (event: EvaluationEvent | APIGatewayProxyEventV2) => {
   // The counter can be reset here, because an instance handles one event at a time.
   governor.waitedMs = 0;
   // Start reading the gaps now, so that DynamoDB answers while the request is being authenticated.
   dependencies.gaps.prepare();
   try {
-    // The evaluator invokes this function directly, so the response to an evaluation is not an API reply.
-    return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : handle(event));
+    return await (isEvaluation(event) ? evaluate(event) : handle(event));
   } finally {
     if (governor.waitedMs > 0) count('query', { ReadWaitMs: governor.waitedMs });
   }
 });
+
+/** Answers the evaluator, which invokes this function directly, and requests of the API. */
+export function handler(event: EvaluationEvent): Promise<EvaluationResponse>;
+export function handler(event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2>;
+export function handler(event: EvaluationEvent | APIGatewayProxyEventV2) {
+  return answer(event);
+}
