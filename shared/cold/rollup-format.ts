@@ -60,7 +60,7 @@ export interface GroupDirectory {
   readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
 }
 
-export type SeriesPages = Readonly<Partial<Record<RolledColumn, EncodedPage>>>;
+export type RolledPages = Readonly<Partial<Record<RolledColumn, EncodedPage>>>;
 
 export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColumn, T> {
   return Object.fromEntries(ROLLED_COLUMNS.map((name) => [name, of(name)])) as Record<RolledColumn, T>;
@@ -91,7 +91,7 @@ const MAX_TIMES_BYTES = 32 * 1024;
  */
 export function encodeGroupDirectory(
   series: readonly RolledSeries[],
-  pages: readonly SeriesPages[],
+  pages: readonly RolledPages[],
   grainMs: number,
   hasTimes = true,
 ): Buffer {

@@ -24,7 +24,7 @@ import {
   type MadeGroup,
   ROLLUP_MAGIC,
   ROLLUP_TRAILER_BYTES,
-  type SeriesPages,
+  type RolledPages,
 } from './rollup-format';
 import { EXTRA_VALUES, eachValue, type RolledColumn, type RolledValue } from './rollup-grains';
 
@@ -33,7 +33,7 @@ const ROW_GROUP_ROWS = 128 * 1024;
 
 interface AddedGroup extends MadeGroup {
   readonly group: GroupId;
-  readonly pages: readonly SeriesPages[];
+  readonly pages: readonly RolledPages[];
 }
 
 /** Writes a rollup object into memory. */
@@ -58,7 +58,7 @@ export class RollupWriter {
   /** Adds a group. Groups must be added in ascending order, each once, and must have at least one grain. */
   addGroup(group: GroupId, made: MadeGroup): void {
     const { series } = made;
-    const pages = series.map(({ starts, values, extras }): SeriesPages => {
+    const pages = series.map(({ starts, values, extras }): RolledPages => {
       if (starts.length === 0) return {};
       const encoded: Partial<Record<RolledColumn, EncodedPage>> = eachValue((name) =>
         encodeValues(values[name]),
