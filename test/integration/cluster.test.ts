@@ -39,7 +39,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     cluster = await startCluster(temporaryDir());
     tiers = await startTiers({ redisUrl: cluster.url });
     await tiers.tenants.create(tenant.name, PARTITIONS);
-    // Look at the primaries, as the flusher's rounds do.
+    // Look at the primaries, as the flusher's runs do.
     await tiers.losses.lookAndRecord();
   });
 

@@ -44,7 +44,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   });
 
   /** Flushes the windows whose first write was `residencyMs` ago or earlier. */
-  async function round(residencyMs = HOUR_MS) {
+  async function run(residencyMs = HOUR_MS) {
     const nowMs = await tiers.hot.nodes.now();
     const dependencies = { ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS };
     const sum = await flushLane(dependencies, {
@@ -87,9 +87,9 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0) + tiers.calls();
   }
 
-  test('a round takes a few requests', async () => {
+  test('a run takes a few requests', async () => {
     const before = await requests();
-    const { nowMs, remaining, failed, lowestArrivalMs } = await round();
+    const { nowMs, remaining, failed, lowestArrivalMs } = await run();
     expect(await requests()).toBeLessThanOrEqual(before + 20);
     expect({ remaining, failed }).toEqual({ remaining: 0, failed: 0 });
     expect(lowestArrivalMs).toBeGreaterThanOrEqual(nowMs - 2 * LAG_MS);
@@ -100,9 +100,9 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     const partition = { tenantId: tenantIdOf('new'), partition: 0 };
     const mark = await tiers.hot.marks.read(partition);
     const arrivedMs = mark.state === 'good' ? (mark.lowestArrivalMs ?? 0) : 0;
-    expect((await round()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
+    expect((await run()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
     expect((await tiers.hot.mover.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
-    expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
+    expect(await run(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
   });
 
   test('group-windows wait for their delays, by the scripts as by delayShare', async () => {
@@ -146,28 +146,28 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     const tenant = await tiers.tenants.create('leaving', 1);
     await post('leaving');
     await tiers.tenants.markDeleted(tenant.name);
-    const { windows, remaining, lowestArrivalMs } = await round(0);
+    const { windows, remaining, lowestArrivalMs } = await run(0);
     expect({ windows, remaining }).toEqual({ windows: 0, remaining: 0 });
     // Data of the tenant that remains in memory does not hold back the lane's watermark.
     expect(lowestArrivalMs).toBeGreaterThan(0);
     await tiers.recovery.unregister({ tenantId: tenant.id, partition: 0 });
   });
 
-  test('a round after a failover notices every partition that lost its primary', async () => {
-    await round();
+  test('a run after a failover notices every partition that lost its primary', async () => {
+    await run();
     // Give the node a new replication id, as a failover does.
     await tiers.redis.call('REPLICAOF', '127.0.0.1', '1');
     await tiers.redis.call('REPLICAOF', 'NO', 'ONE');
-    await round();
+    await run();
     expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true, notices: 1 });
     expect(await tiers.hot.marks.survey(idle)).not.toContain(undefined);
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
   });
 
-  test('a round notices that a primary was emptied', async () => {
-    await round();
+  test('a run notices that a primary was emptied', async () => {
+    await run();
     await tiers.redis.flushall();
-    await round();
+    await run();
     expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true });
   });
 });

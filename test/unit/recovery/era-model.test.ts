@@ -155,7 +155,7 @@ class World {
     while (this.move !== undefined) this.moveKey();
   }
 
-  /** Moves all samples to the next tier, like a flusher's round. */
+  /** Moves all samples to the next tier, like a flusher's run. */
   drain(): void {
     for (let slot = 0; slot < SLOTS; slot++) {
       const { id, data } = this.owner(slot);
@@ -222,8 +222,8 @@ class World {
     for (let slot = 0; slot < SLOTS; slot++) this.repair(slot);
   }
 
-  /** Does what a flusher's round does: marks whole partitions with the era's number, unless slots are moving. */
-  round(): void {
+  /** Does what the survey in a flusher's run does: marks whole partitions with the era's number, unless slots are moving. */
+  survey(): void {
     this.look();
     for (let slot = 0; slot < SLOTS && this.move === undefined; slot++) {
       const { id, data } = this.owner(slot);
@@ -269,7 +269,7 @@ class World {
   /** Acknowledged samples that are missing, although recovery had every opportunity to notice. */
   hidden(): number[] {
     while (this.move !== undefined) this.moveKey();
-    this.round();
+    this.survey();
     return Array.from({ length: SLOTS }, (_, slot) => {
       const place = this.owner(slot);
       if ((place.data.get(`m${slot}`) as Mark | undefined)?.by !== place.id) this.resolve(slot);
@@ -420,7 +420,7 @@ test('no loss stays hidden, whatever moves, fails and is looked at in whatever o
         else if (action <= 6) world.moveKey();
         else if (action === 7) world.sync(node);
         else if (action === 8) world.replace(node);
-        else if (action === 9) world.round();
+        else if (action === 9) world.survey();
         else if (action === 10 && world.nodes.length < MOST_NODES) world.join();
         else if (action === 11 && world.nodes.length > 1) world.leave(node, slot % 2 === 0);
         else if (action === 12 && world.nodes.length > 1) world.kill(node);
@@ -443,7 +443,7 @@ test('without a failure no loss is reported, if each joining node is looked at b
         if (action <= 3) world.append(slot, sample);
         else if (action <= 5) world.begin(slot, node);
         else if (action <= 8) world.moveKey();
-        else if (action === 9) world.round();
+        else if (action === 9) world.survey();
         else if (action === 10 && world.nodes.length < MOST_NODES) {
           world.look();
           world.join();
