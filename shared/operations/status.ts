@@ -205,10 +205,13 @@ export class Status {
     const old = all.get(id);
     if (old !== undefined && now() - old.atMs < maxAgeMs) return old.value;
     if (all.size >= MAX_TENANTS_CACHED) all.clear();
-    const value = read();
-    all.set(id, { value, atMs: now() });
-    value.catch(() => all.delete(id));
-    return value;
+    const entry = { value: read(), atMs: now() };
+    all.set(id, entry);
+    entry.value.catch(() => {
+      // A later read may have replaced the entry while this one was failing.
+      if (all.get(id) === entry) all.delete(id);
+    });
+    return entry.value;
   }
 }
 
