@@ -37,10 +37,10 @@ describe('a flood', () => {
   /** Does `work` `count` times, a few at once. */
   async function times(count: number, work: (n: number) => Promise<void>): Promise<void> {
     let next = 0;
-    const lane = async () => {
+    const worker = async () => {
       while (next < count) await work(next++);
     };
-    await Promise.all(Array.from({ length: PARALLEL }, lane));
+    await Promise.all(Array.from({ length: PARALLEL }, worker));
   }
 
   const valuesOf = async (host: string, name: string) => {

@@ -11,7 +11,7 @@ import { until } from '../support/until';
 const REQUESTS = IS_LONG ? 100_000 : 2_000;
 const BATCH = 100;
 /** Requests in flight. */
-const LANES = 8;
+const PARALLEL = 8;
 
 /** Placeholders for ids, because the requests are made before the server assigns the ids. */
 const HOST = 'HostOfTheBatch';
@@ -185,7 +185,7 @@ describe('requests made of the OpenAPI document', () => {
         fc.array(requestArbitrary(operations, known), { minLength: BATCH, maxLength: BATCH }),
         async (requests) => {
           const located = await prepare();
-          await mapLimited(requests, LANES, async ({ operation, path, headers, body }) => {
+          await mapLimited(requests, PARALLEL, async ({ operation, path, headers, body }) => {
             const { method } = operation;
             const url = located(path);
             const sent = body && located(body);

@@ -388,11 +388,11 @@ describe('the page', () => {
     // The times of the tiers overlap and do not add up to the request's time, so the page shows only the latter.
     expect(text).not.toMatch(/ ms/);
     const spans = await card(page, 'Load average')
-      .locator('.lane')
-      .evaluateAll((lanes) =>
-        lanes.map((lane) =>
+      .locator('.band')
+      .evaluateAll((bands) =>
+        bands.map((band) =>
           Array.from(
-            (lane as unknown as { children: Iterable<{ style: { left: string } }> }).children,
+            (band as unknown as { children: Iterable<{ style: { left: string } }> }).children,
             ({ style }) => Number.parseFloat(style.left),
           ),
         ),

@@ -17,7 +17,7 @@ const MEANING = {
 } as const;
 
 /**
- * Shows which tiers a graph's samples are in: a lane along the time axis for each tier, with its number of
+ * Shows which tiers a graph's samples are in: a band along the time axis for each tier, with its number of
  * samples.
  */
 export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
@@ -27,12 +27,12 @@ export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
   return (
     <div class="tiers">
       <div
-        class="lanes"
+        class="bands"
         aria-hidden="true"
         style={axis === undefined ? {} : { marginLeft: `${axis.left}px`, width: `${axis.width}px` }}
       >
         {tiers.map(({ tier, spans }) => (
-          <div key={tier} class={`lane ${tier}`}>
+          <div key={tier} class={`band ${tier}`}>
             {spans.map(({ fromS, toS }) => (
               <span
                 key={fromS}
