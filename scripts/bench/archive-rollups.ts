@@ -6,7 +6,7 @@ import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS, HOUR_MS } from '../../shared/model/duration';
 import { makeAgentData } from './data/agent-data';
 import { groupsByTime, withVersions, writeObject } from './data/archive-objects';
-import type { Frame } from './frame/frame';
+import type { Harness } from './harness/harness';
 
 /** Number of days with samples. They are all in one month, so hourly and daily grains have one rollup object each. */
 const DAYS = 26;
@@ -14,7 +14,7 @@ const DAYS = 26;
 const PHASE_MINUTES = 97;
 
 /** Measures the bytes of rollups as a share of the bytes of the archived samples that they are made from. */
-export async function measureRollups(frame: Frame, hosts: number): Promise<object[]> {
+export async function measureRollups(harness: Harness, hosts: number): Promise<object[]> {
   const data = makeAgentData(DAYS * 1440);
   const series = Array.from({ length: hosts }, (_, host) =>
     data.map(({ labels, timestamps, values }) => {
@@ -28,7 +28,7 @@ export async function measureRollups(frame: Frame, hosts: number): Promise<objec
   ).flat();
   const days = [...groupsByTime(series, DAY_MS)];
   let archiveBytes = 0;
-  const countDay = frame.counter('days are archived', DAYS);
+  const countDay = harness.counter('days are archived', DAYS);
   for (const [, groups] of days) {
     archiveBytes += (await writeObject(withVersions(groups))).length;
     countDay();

@@ -5,9 +5,9 @@ import { DAY_MS } from '../../shared/model/duration';
 import { measureRollups } from './archive-rollups';
 import { type Day, groupsByTime, withVersions, writeObject } from './data/archive-objects';
 import { dataSets } from './data/data-sets';
-import { bench } from './frame/bench';
-import { ownCpu } from './frame/cpu';
-import { count, flag, texts } from './frame/options';
+import { bench } from './harness/bench';
+import { ownCpu } from './harness/cpu';
+import { count, flag, texts } from './harness/options';
 
 const ROUNDS = 3;
 
@@ -23,11 +23,11 @@ export const archive = bench({
     rollups: flag('measure instead how many bytes rollups of a month add to the archive'),
     hosts: count('hosts of --rollups, 100 metrics each', 4),
   },
-  run: async ({ data, rollups, hosts }, frame) => {
+  run: async ({ data, rollups, hosts }, harness) => {
     if (rollups && data !== undefined) throw new Error('--data cannot be given with --rollups');
-    if (rollups) return measureRollups(frame, hosts);
+    if (rollups) return measureRollups(harness, hosts);
     const rows: object[] = [];
-    const add = frame.adder(rows);
+    const add = harness.adder(rows);
     for (const { name, load } of dataSets(data)) {
       const series = load();
       for (const [range, lengthMs] of Object.entries({ day: DAY_MS, whole: Number.MAX_SAFE_INTEGER })) {

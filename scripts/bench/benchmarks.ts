@@ -1,7 +1,7 @@
 import { archive } from './archive';
 import { codec } from './codec';
 import { flush } from './flush';
-import type { Benchmark } from './frame/bench';
+import type { Benchmark } from './harness/bench';
 import { ingest } from './ingest';
 import { promql } from './promql';
 import { history, query } from './reads';

@@ -15,8 +15,8 @@ import {
 import { HOUR_MS } from '../../shared/model/duration';
 import type { SeriesData } from './data/agent-data';
 import { dataSets, withLiveVersions } from './data/data-sets';
-import { bench } from './frame/bench';
-import { texts } from './frame/options';
+import { bench } from './harness/bench';
+import { texts } from './harness/options';
 
 const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
   { name: '60', rows: 60 },
@@ -48,9 +48,9 @@ export const codec = bench({
         'generated metrics of a host)',
     ),
   },
-  run: async ({ data }, frame) => {
+  run: async ({ data }, harness) => {
     const rows: object[] = [];
-    const add = frame.adder(rows);
+    const add = harness.adder(rows);
     for (const { name, load } of dataSets(data)) {
       const groups = groupsOf(load());
       for (const { name: block, rows: length, windowMs } of BLOCKS) {

@@ -4,14 +4,14 @@ import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { Tenants } from '../../shared/tenancy/tenants';
-import { bench } from './frame/bench';
-import { cpuMs } from './frame/cpu';
-import type { Frame } from './frame/frame';
-import { count, text } from './frame/options';
-import { peakMemory, usedMemory } from './frame/redis-info';
-import { lineOf } from './frame/report';
-import { type Stores, startStores } from './frame/stores';
-import { Worker } from './frame/worker';
+import { bench } from './harness/bench';
+import { cpuMs } from './harness/cpu';
+import type { Harness } from './harness/harness';
+import { count, text } from './harness/options';
+import { peakMemory, usedMemory } from './harness/redis-info';
+import { lineOf } from './harness/report';
+import { type Stores, startStores } from './harness/stores';
+import { Worker } from './harness/worker';
 import { makeMinute, offer, postMinute, startIngest } from './ingest-load';
 import type { Flushed, FlushTask } from './workers/flush';
 import type { Way } from './workers/ingest';
@@ -38,7 +38,7 @@ export const flush = bench({
     rate: count('samples per second posted during the flush; 0 for none', 300_000, 0),
     cpuProf: text('<dir>', 'write a CPU profile of the flusher to this folder'),
   },
-  run: (options, frame) => flushOurs(frame, options),
+  run: (options, harness) => flushOurs(harness, options),
 });
 
 interface Filling {
@@ -53,12 +53,12 @@ interface Flushing extends Filling {
 }
 
 /** Fills memory, then flushes it to DynamoDB with the deployed flusher. */
-export function flushOurs(outer: Frame, options: Flushing) {
-  return outer.part(async (frame) => {
+export function flushOurs(outer: Harness, options: Flushing) {
+  return outer.part(async (harness) => {
     const { hosts, metrics, minutes, rate, cpuProf } = options;
-    const stores = await startStores(frame);
-    const flusher = await Worker.start(frame, 'flush', { env: stores.environment, cpuProf });
-    const { ingest, fromMs, bytesByMinute } = await fillMemory(frame, stores, options);
+    const stores = await startStores(harness);
+    const flusher = await Worker.start(harness, 'flush', { env: stores.environment, cpuProf });
+    const { ingest, fromMs, bytesByMinute } = await fillMemory(harness, stores, options);
     const [seconds, micros] = await stores.redis.time();
     const before = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
     const peakBytes = await peakMemory(stores.redis);
@@ -85,14 +85,14 @@ export function flushOurs(outer: Frame, options: Flushing) {
       throw new Error(`${samples} of ${minutes * hosts * metrics} samples were moved`);
     const elapsedMs = flushed.endMs - flushed.startMs;
     for (const [operation, made] of Object.entries(calls))
-      frame.log(
+      harness.log(
         lineOf({
           operation,
           callsPerMillion: Math.round(perMillion(made.calls)),
           writeUnitsPerMillion: Math.round(perMillion(made.writeUnits)),
         }),
       );
-    frame.log(
+    harness.log(
       `${samples} samples of ${windows} group-windows moved in ${elapsedMs} ms, ${(bytes / samples).toFixed(3)} chunk bytes a ` +
         `point; CPU s per million: stand-in for DynamoDB ${dynamodbCpu.toFixed(3)}; beside it ${lineOf(beside.cpuPerMillion)}`,
     );
@@ -115,18 +115,18 @@ export function flushOurs(outer: Frame, options: Flushing) {
 
 /** Posts some minutes of all hosts into memory. */
 export async function fillMemory(
-  frame: Frame,
+  harness: Harness,
   stores: Stores,
   { hosts, metrics, minutes }: Filling,
   way: Way = 'ours',
 ) {
   await makeTenant(stores);
   const load = { hosts, metrics, workers: 1, warmUpHosts: 0, protocol: 'influx', shape: 'dense' } as const;
-  const ingest = await startIngest(frame, { ...load, redisUrl: stores.redisUrl });
+  const ingest = await startIngest(harness, { ...load, redisUrl: stores.redisUrl });
   const fromMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - BEGIN_MS;
   const emptyBytes = await usedMemory(stores.redis);
   const bytesByMinute: number[] = [];
-  const countMinute = frame.counter('minutes are posted', minutes);
+  const countMinute = harness.counter('minutes are posted', minutes);
   for (let minute = 0; minute < minutes; minute++) {
     await makeMinute(ingest, minute, fromMs + minute * MINUTE_MS);
     // In the last minute, register every series for the paper's flusher.

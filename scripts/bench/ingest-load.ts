@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { POST_MEMORY } from '../../shared/compose/post-memory';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
-import type { Frame } from './frame/frame';
-import { Worker } from './frame/worker';
+import type { Harness } from './harness/harness';
+import { Worker } from './harness/worker';
 import type { IngestTask, Round, Way } from './workers/ingest';
 
 /** A load posted by all processes together. */
@@ -16,9 +16,9 @@ export interface Load extends Omit<IngestTask, 'worker'> {
  * Starts a process that posts its share of a load. It uses a real Valkey; maps in the process stand in for
  * AWS.
  */
-export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
+export function startIngest(harness: Harness, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
   const task: IngestTask = { ...load, worker };
-  return Worker.start(frame, 'ingest', {
+  return Worker.start(harness, 'ingest', {
     execArgv: [POST_MEMORY.nodeOptions, '--expose-gc'],
     cpuProf,
     replaced: { '@smithy/node-http-handler': 'in-process-aws' },

@@ -1,12 +1,12 @@
 import { cpus } from 'node:os';
 import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { SHAPES, type Shape } from './data/agent-bodies';
-import { bench } from './frame/bench';
-import type { Frame } from './frame/frame';
-import { startHotNodes } from './frame/hot-nodes';
-import { choice, count, flag, text } from './frame/options';
-import { peakMemory, scriptCalls, usedMemory } from './frame/redis-info';
-import { lineOf } from './frame/report';
+import { bench } from './harness/bench';
+import type { Harness } from './harness/harness';
+import { startHotNodes } from './harness/hot-nodes';
+import { choice, count, flag, text } from './harness/options';
+import { peakMemory, scriptCalls, usedMemory } from './harness/redis-info';
+import { lineOf } from './harness/report';
 import { type Load, makeMinute, postMinute, startIngest } from './ingest-load';
 import type { Round, Way } from './workers/ingest';
 
@@ -49,7 +49,7 @@ export const ingest = bench({
     paper: flag("skip the paper's method", true),
     cpuProf: text('<dir>', 'write a CPU profile of each process to this folder'),
   },
-  run: async (options, frame) => {
+  run: async (options, harness) => {
     const { minutes, shape } = options;
     const isLone = shape === 'lone';
     const load = {
@@ -64,11 +64,11 @@ export const ingest = bench({
     };
     // The paper's method cannot take other requests.
     const hasPaper = shape === 'dense' && ['mackerel', 'influx'].includes(load.protocol) && options.paper;
-    const ours = await measureIngest(frame, { ...load, minutes });
-    const paper = hasPaper ? await measureIngest(frame, { ...load, minutes: 3 }, 'paper') : undefined;
+    const ours = await measureIngest(harness, { ...load, minutes });
+    const paper = hasPaper ? await measureIngest(harness, { ...load, minutes: 3 }, 'paper') : undefined;
     const phases = { cold: ours.cold, growing: ours.growing, warm: ours.warm, paper: paper?.warm };
     for (const [name, phase] of Object.entries(phases))
-      if (phase !== undefined) frame.log(`${name.padEnd(7)} ${lineOf(phase)}`);
+      if (phase !== undefined) harness.log(`${name.padEnd(7)} ${lineOf(phase)}`);
     const { warm } = ours;
     return {
       protocol: load.protocol,
@@ -112,14 +112,16 @@ interface Measured extends Omit<Load, 'redisUrl'> {
  * random parts of hosts, some series are new in each of the first dozen minutes.
  */
 export function measureIngest(
-  outer: Frame,
+  outer: Harness,
   { minutes, nodes: nodeCount = 1, ...load }: Measured,
   way: Way = 'ours',
 ) {
-  return outer.part(async (frame) => {
-    const nodes = await startHotNodes(frame, nodeCount);
+  return outer.part(async (harness) => {
+    const nodes = await startHotNodes(harness, nodeCount);
     const workers = await Promise.all(
-      Array.from({ length: load.workers }, (_, i) => startIngest(frame, { ...load, redisUrl: nodes.url }, i)),
+      Array.from({ length: load.workers }, (_, i) =>
+        startIngest(harness, { ...load, redisUrl: nodes.url }, i),
+      ),
     );
     const ofNodes = async (of: (node: (typeof nodes.clients)[number]) => Promise<number>) =>
       sum(await Promise.all(nodes.clients.map(of)), (each) => each);
@@ -145,7 +147,7 @@ export function measureIngest(
       phases.push(phase);
       points += sum(rounds, (round) => round.points);
       peakRssBytes = Math.max(...rounds.map((round) => round.peakRssBytes));
-      frame.log(`${way} minute ${minute}: ${lineOf(phase)}`);
+      harness.log(`${way} minute ${minute}: ${lineOf(phase)}`);
     }
     const [cold, ...later] = phases;
     const known = later.filter(({ newFraction }) => newFraction <= MAX_NEW);

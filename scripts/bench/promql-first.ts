@@ -1,7 +1,7 @@
 import type { PromqlData } from './data/promql-data';
-import type { Frame } from './frame/frame';
-import { quantile } from './frame/quantile';
-import type { Stores } from './frame/stores';
+import type { Harness } from './harness/harness';
+import { quantile } from './harness/quantile';
+import type { Stores } from './harness/stores';
 import { QueryInstances } from './query-instances';
 
 interface FirstQuery {
@@ -31,7 +31,7 @@ const HOLD_MS = 1_000;
  * @param only if given, only reads whose text contains it are measured
  */
 export async function measureFirst(
-  frame: Frame,
+  harness: Harness,
   stores: Stores,
   { apiKey, ranges }: PromqlData,
   {
@@ -41,7 +41,7 @@ export async function measureFirst(
   }: { readonly sources: number; readonly only: string; readonly cpuProf?: string | undefined },
 ): Promise<object[]> {
   const rows: object[] = [];
-  const add = frame.adder(rows);
+  const add = harness.adder(rows);
   for (const { read, tier, stepS } of QUERIES.filter((each) => each.read.includes(only))) {
     const { fromMs, toMs } = ranges[tier];
     const parameters = {
@@ -52,7 +52,7 @@ export async function measureFirst(
     };
     const path = `/prometheus/api/v1/query_range?${new URLSearchParams(parameters)}`;
     const first = (holdMs: number, profile?: string) =>
-      frame.part(async (part) =>
+      harness.part(async (part) =>
         (await QueryInstances.start(part, stores, 1)).first(path, apiKey, holdMs, profile),
       );
     const { rounds } = await first(HOLD_MS);

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type PromqlData, writePromqlData } from './data/promql-data';
 import { connectTiers } from './data/tenant-data';
-import { bench } from './frame/bench';
-import type { Frame } from './frame/frame';
-import { count, flag, number, text } from './frame/options';
-import { quantile } from './frame/quantile';
-import { startStores } from './frame/stores';
+import { bench } from './harness/bench';
+import type { Harness } from './harness/harness';
+import { count, flag, number, text } from './harness/options';
+import { quantile } from './harness/quantile';
+import { startStores } from './harness/stores';
 import { measureFirst } from './promql-first';
 import { QueryInstances } from './query-instances';
 
@@ -46,17 +46,17 @@ export const promql = bench({
     first: flag('measure the first query of new instances instead: hot, warm and cold'),
     cpuProf: text('<dir>', 'write a CPU profile of each query to this folder, named by its number'),
   },
-  run: async ({ sources, seconds, prometheus, only, first, cpuProf }, frame) => {
-    const stores = await startStores(frame);
+  run: async ({ sources, seconds, prometheus, only, first, cpuProf }, harness) => {
+    const stores = await startStores(harness);
     const shape = first ? { warmHours: 4, hasArchive: true } : { warmHours: 2, hasArchive: false };
-    const tiers = connectTiers(frame, stores);
-    const data = await writePromqlData(frame, tiers, { sources, nowMs: Date.now(), ...shape });
-    if (first) return measureFirst(frame, stores, data, { sources, only, cpuProf });
-    if (prometheus !== undefined) await load(frame, prometheus, data);
-    const instances = await QueryInstances.start(frame, stores, 1);
+    const tiers = connectTiers(harness, stores);
+    const data = await writePromqlData(harness, tiers, { sources, nowMs: Date.now(), ...shape });
+    if (first) return measureFirst(harness, stores, data, { sources, only, cpuProf });
+    if (prometheus !== undefined) await load(harness, prometheus, data);
+    const instances = await QueryInstances.start(harness, stores, 1);
     const durationMs = seconds * 1000;
     const rows: object[] = [];
-    const add = frame.adder(rows);
+    const add = harness.adder(rows);
     for (const each of QUERIES.filter(({ tier, query }) => `${tier} ${query}`.includes(only))) {
       const { query, tier, series, step } = each;
       const path = pathOf(data, each);
@@ -98,8 +98,8 @@ function pathOf({ ranges }: PromqlData, { query, tier, step }: Query): string {
   return `/api/v1/query_range?${new URLSearchParams(parameters)}`;
 }
 
-async function load(frame: Frame, url: string, { requests }: PromqlData): Promise<void> {
-  const countRequest = frame.counter('requests of remote write are sent');
+async function load(harness: Harness, url: string, { requests }: PromqlData): Promise<void> {
+  const countRequest = harness.counter('requests of remote write are sent');
   for (const body of requests()) {
     const response = await fetch(new URL('/api/v1/write', url), {
       method: 'POST',

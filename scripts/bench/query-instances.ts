@@ -3,11 +3,11 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
-import { COST_HEADER } from './frame/aws-meter';
-import type { Frame } from './frame/frame';
-import { quantile } from './frame/quantile';
-import type { Stores } from './frame/stores';
-import { Worker } from './frame/worker';
+import { COST_HEADER } from './harness/aws-meter';
+import type { Harness } from './harness/harness';
+import { quantile } from './harness/quantile';
+import type { Stores } from './harness/stores';
+import { Worker } from './harness/worker';
 import type { Order, QueryCost, Spent } from './workers/query';
 import type { Keeping, Passed } from './workers/response-cache';
 
@@ -63,19 +63,22 @@ export class QueryInstances {
   ) {}
 
   /** Starts the instances. They end with the run. */
-  static async start(frame: Frame, { environment }: Stores, clients: number): Promise<QueryInstances> {
+  static async start(harness: Harness, { environment }: Stores, clients: number): Promise<QueryInstances> {
     const args = [environment.AWS_ENDPOINT_URL!];
-    const keeper = await Worker.start<{ port: number }>(frame, 'response-cache', { env: process.env, args });
+    const keeper = await Worker.start<{ port: number }>(harness, 'response-cache', {
+      env: process.env,
+      args,
+    });
     const env = {
       ...environment,
       AWS_ENDPOINT_URL: `http://127.0.0.1:${keeper.ready.port}`,
       NODE_OPTIONS: QUERY_NODE_OPTIONS,
     };
     const instances = await Promise.all(
-      Array.from({ length: clients }, () => Worker.start<{ port: number }>(frame, 'query', { env })),
+      Array.from({ length: clients }, () => Worker.start<{ port: number }>(harness, 'query', { env })),
     );
     const made = new QueryInstances(instances, keeper);
-    frame.atEnd(() => made.agent.destroy());
+    harness.atEnd(() => made.agent.destroy());
     return made;
   }
 

@@ -3,10 +3,10 @@ import { DAY_MS, MINUTE_MS, parseDuration } from '../../shared/model/duration';
 import { parseDurationOption } from '../ops/option-values';
 import { type QueryData, type QueryDataShape, writeQueryData } from './data/query-data';
 import { connectTiers } from './data/tenant-data';
-import { bench } from './frame/bench';
-import type { Frame } from './frame/frame';
-import { count, flag, number, text, texts } from './frame/options';
-import { startStores } from './frame/stores';
+import { bench } from './harness/bench';
+import type { Harness } from './harness/harness';
+import { count, flag, number, text, texts } from './harness/options';
+import { startStores } from './harness/stores';
 import { HOLD_MS, type PathOf, QueryInstances, type Timing } from './query-instances';
 
 const QUERIES = ['series', 'host'] as const;
@@ -42,8 +42,8 @@ export const query = bench({
     only: text('<query-tier>', 'measure only this kind of query, such as series-hot'),
     cpuProf: CPU_PROF,
   },
-  run: (options, frame) =>
-    reads(frame, options, { hosts: options.hosts, nowMs: Date.now() }, (data) =>
+  run: (options, harness) =>
+    reads(harness, options, { hosts: options.hosts, nowMs: Date.now() }, (data) =>
       (['hot', 'warm', 'cold'] as const).flatMap((tier) =>
         QUERIES.filter((kind) => [undefined, `${kind}-${tier}`].includes(options.only)).map((kind) => ({
           kind: { query: kind, tier },
@@ -99,15 +99,15 @@ export const history = bench({
     ),
     cpuProf: CPU_PROF,
   },
-  run: (options, frame) => {
+  run: (options, harness) => {
     const { hosts, days: coldDays, counters: areCounters } = options;
     const shape = { hosts, nowMs: Date.now(), coldDays, isWhole: true, areCounters };
     const isSelected = ({ kind }: Kind) => options.only?.includes(Object.values(kind).join('-')) ?? true;
     if (areCounters)
-      return reads(frame, { ...options, pause: 0 }, shape, (data) =>
+      return reads(harness, { ...options, pause: 0 }, shape, (data) =>
         counterKinds(data, coldDays).filter(isSelected),
       );
-    return reads(frame, { ...options, pause: 0 }, shape, (data) => {
+    return reads(harness, { ...options, pause: 0 }, shape, (data) => {
       const { toMs } = data.ranges.hot;
       const graphs = QUERIES.flatMap((query) =>
         RANGES.map((range) => {
@@ -148,18 +148,18 @@ interface Kind {
 
 /** Measures one kind of query at a time. */
 async function reads(
-  frame: Frame,
+  harness: Harness,
   options: ReadOptions,
   shape: QueryDataShape,
   kindsOf: (data: QueryData) => readonly Kind[],
 ) {
-  const stores = await startStores(frame);
-  const data = await writeQueryData(frame, connectTiers(frame, stores), shape);
+  const stores = await startStores(harness);
+  const data = await writeQueryData(harness, connectTiers(harness, stores), shape);
   const kinds = kindsOf(data);
-  const instances = await QueryInstances.start(frame, stores, options.clients);
+  const instances = await QueryInstances.start(harness, stores, options.clients);
   const { pause: pauseMs, hold: holdMs = 0, cpuProf } = options;
   const rows: object[] = [];
-  const add = frame.adder(rows);
+  const add = harness.adder(rows);
   for (const { kind, pathOf } of kinds) {
     const profile = cpuProf && join(cpuProf, Object.values(kind).join('-'));
     const timing: Timing = { durationMs: options.seconds * 1000, pauseMs, holdMs, profile };

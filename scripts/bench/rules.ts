@@ -5,13 +5,13 @@ import type { Units } from '../../shared/cost/measured-units';
 import { MINUTE_MS } from '../../shared/model/duration';
 import { createTenant } from '../ops/create-tenant';
 import { TenantApi } from '../ops/tenant-api';
-import { bench } from './frame/bench';
-import { cpuByKind } from './frame/cpu';
-import type { Frame } from './frame/frame';
-import { MeterLog } from './frame/meter-log';
-import { count } from './frame/options';
-import { quantile } from './frame/quantile';
-import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
+import { bench } from './harness/bench';
+import { cpuByKind } from './harness/cpu';
+import type { Harness } from './harness/harness';
+import { MeterLog } from './harness/meter-log';
+import { count } from './harness/options';
+import { quantile } from './harness/quantile';
+import { type BenchStack, startBenchStack, UNLIMITED } from './harness/stack';
 
 /**
  * Time between the starts of two ticks, in ms. It is long enough for the query function's ten-second caches to expire,
@@ -53,9 +53,9 @@ export const rules = bench({
     sources: count('hosts of the large tenant', 1000),
     ticks: count('ticks that are measured', 3),
   },
-  run: async ({ tenants, rules: perTenant, large, sources, ticks }, frame) => {
-    const stack = await startBenchStack(frame, UNLIMITED, frame.log, ['evaluator']);
-    const run = new Run(frame, stack);
+  run: async ({ tenants, rules: perTenant, large, sources, ticks }, harness) => {
+    const stack = await startBenchStack(harness, UNLIMITED, harness.log, ['evaluator']);
+    const run = new Run(harness, stack);
     await run.addTenants(tenants, perTenant);
     await run.addLargeTenant(large, sources);
     const total = tenants * perTenant + large;
@@ -73,7 +73,7 @@ class Run {
   private readonly startS = Math.ceil(Date.now() / MINUTE_MS) * 60;
 
   constructor(
-    private readonly frame: Frame,
+    private readonly harness: Harness,
     private readonly bench: BenchStack,
   ) {}
 
@@ -83,7 +83,7 @@ class Run {
       await this.write(tenant, HOSTS);
       const smallRules = Array.from({ length: perTenant }, (_, r) => smallRule(r));
       await tenant.text('POST', RULER, groupOf('g', smallRules), 'application/yaml');
-      if ((i + 1) % 100 === 0) this.frame.log(`${i + 1} of ${tenants} tenants have rules`);
+      if ((i + 1) % 100 === 0) this.harness.log(`${i + 1} of ${tenants} tenants have rules`);
     }
   }
 
@@ -112,7 +112,7 @@ class Run {
   async measure(count: number) {
     const { functions, stack } = this.bench;
     const log = new MeterLog(join(stack.dataDir, 'functions.log'));
-    this.frame.atEnd(() => log.close());
+    this.harness.atEnd(() => log.close());
     let tickMs = 0;
     /** Evaluates the next tick, which may be in the future. */
     const run = async (): Promise<RunReport> => {
@@ -134,7 +134,7 @@ class Run {
     for (let isBehind = true; isBehind; ) {
       const report = await run().catch(() => undefined);
       isBehind = report === undefined || report.failedTasks > 0 || report.ticks !== report.tasks;
-      this.frame.log(
+      this.harness.log(
         `catching up: ${report === undefined ? 'a run out of time' : `${report.ticks} evaluations`}`,
       );
     }
@@ -148,7 +148,7 @@ class Run {
       seconds.push((performance.now() - beganMs) / 1000);
       if (report.failedTasks + report.failingRules > 0 || report.ticks !== report.tasks)
         throw new Error(`the tick was not evaluated in full: ${JSON.stringify(report)}`);
-      this.frame.log(
+      this.harness.log(
         `tick ${tick + 1} of ${count}: ${report.tasks} groups in ${seconds.at(-1)!.toFixed(2)} s`,
       );
       await sleep(Math.max(0, beganMs + APART_MS - performance.now()));

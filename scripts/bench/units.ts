@@ -9,12 +9,12 @@ import { archive } from '../ops/archive';
 import { drain } from '../ops/drain';
 import { tierBytes } from '../ops/usage';
 import { makeAgentData } from './data/agent-data';
-import { bench } from './frame/bench';
-import type { Frame } from './frame/frame';
-import { MeterLog } from './frame/meter-log';
-import { choice, count, texts } from './frame/options';
-import { usedMemory } from './frame/redis-info';
-import { type BenchStack, startBenchStack } from './frame/stack';
+import { bench } from './harness/bench';
+import type { Harness } from './harness/harness';
+import { MeterLog } from './harness/meter-log';
+import { choice, count, texts } from './harness/options';
+import { usedMemory } from './harness/redis-info';
+import { type BenchStack, startBenchStack } from './harness/stack';
 
 /** How a host posts its metrics. */
 const SHAPES = {
@@ -57,17 +57,17 @@ export const units = bench({
     minutes: count('minutes of the day to post', 1440),
     batch: count('samples per request', 500),
   },
-  run: async ({ windows: lengths = ['1h', '4h'], ...options }, frame): Promise<MeasuredUnits> => {
+  run: async ({ windows: lengths = ['1h', '4h'], ...options }, harness): Promise<MeasuredUnits> => {
     let measured: Omit<MeasuredUnits, 'windows'> | undefined;
     const windows: MeasuredUnits['windows'] = {};
     for (const window of lengths)
-      await frame.part(async (part) => {
+      await harness.part(async (part) => {
         const run = await Run.start(part, options, window);
         const idle = await run.idle();
         const posts = await run.post();
         const { reads, ...tiers } = await run.throughTiers();
         windows[window] = tiers;
-        frame.log(`window ${window}: ${JSON.stringify(tiers)}`);
+        harness.log(`window ${window}: ${JSON.stringify(tiers)}`);
         measured ??= { load: run.load, posts, idle, reads };
       });
     return { ...measured!, windows };
@@ -85,7 +85,7 @@ class Run {
   private posted = 0;
   private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 
-  static async start(frame: Frame, options: Options, window: string): Promise<Run> {
+  static async start(harness: Harness, options: Options, window: string): Promise<Run> {
     // Use the settings of a deployed stage where the local stage differs, without limits on the age and number of
     // samples.
     const settings = {
@@ -96,13 +96,13 @@ class Run {
       maxSampleAge: '97h',
       maxSamplesPerMinute: '1000000000',
     };
-    const run = new Run(frame, options, await startBenchStack(frame, settings, frame.log));
-    frame.log(`window ${window}: the stack runs`);
+    const run = new Run(harness, options, await startBenchStack(harness, settings, harness.log));
+    harness.log(`window ${window}: the stack runs`);
     return run;
   }
 
   private constructor(
-    private readonly frame: Frame,
+    private readonly harness: Harness,
     private readonly options: Options,
     private readonly bench: BenchStack,
   ) {
@@ -110,7 +110,7 @@ class Run {
     this.data = makeAgentData().slice(0, options.shape === 'telegraf' ? TELEGRAF_METRICS : undefined);
     this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.redis = new Redis(stack.addresses.redisUrl);
-    frame.atEnd(() => {
+    harness.atEnd(() => {
       this.redis.disconnect();
       this.log.close();
     });
@@ -175,7 +175,7 @@ class Run {
         streamBytes: this.bench.stack.host.progress.streamBytes - streamBytes,
         units: this.log.peek('post').units,
       });
-      this.frame.log(`${this.posted} samples posted`);
+      this.harness.log(`${this.posted} samples posted`);
     }
     return posts;
   }
@@ -263,7 +263,7 @@ class Run {
     const drained = { samples: 0, windows: 0 };
     // The last samples may not have arrived yet, and the canary has posted a few.
     while (drained.samples < samples) {
-      const slice = await drain(this.bench.functions, this.frame.log);
+      const slice = await drain(this.bench.functions, this.harness.log);
       drained.samples += slice.samples;
       drained.windows += slice.windows;
     }
@@ -271,13 +271,13 @@ class Run {
     const warm = await this.readGraphs();
     this.rollUp('off');
     this.log.take('archiver');
-    await archive(this.bench.functions, { before, purge: false }, this.frame.log);
+    await archive(this.bench.functions, { before, purge: false }, this.harness.log);
     const archiver = this.log.take('archiver');
     this.log.take('operator');
     await this.bench.functions.invoke('operator', { command: 'sweep' });
     const sweep = this.log.take('operator');
     const bytes = await tierBytes(this.bench.functions, 'default');
-    await archive(this.bench.functions, { before, purge: true }, this.frame.log);
+    await archive(this.bench.functions, { before, purge: true }, this.harness.log);
     const cold = await this.readGraphs();
     const rollups = await this.rollUpDays(before);
     return {
@@ -309,12 +309,12 @@ class Run {
       if (day > 0) {
         const hours = Array.from({ length: 24 }, (_, hour) => hour * 60 - day * MINUTES_OF_DAY);
         await this.postTimes(hours, this.options.batch);
-        await drain(this.bench.functions, this.frame.log);
-        await archive(this.bench.functions, { before, purge: false }, this.frame.log);
+        await drain(this.bench.functions, this.harness.log);
+        await archive(this.bench.functions, { before, purge: false }, this.harness.log);
       }
       this.rollUp('on');
       this.log.take('archiver');
-      await archive(this.bench.functions, { before, purge: false }, this.frame.log);
+      await archive(this.bench.functions, { before, purge: false }, this.harness.log);
       passes.push(this.log.take('archiver').units);
       this.rollUp('off');
     }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quantile } from '../../scripts/bench/frame/quantile';
+import { quantile } from '../../scripts/bench/harness/quantile';
 import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
 import type { Resharding } from '../../scripts/ops/elasticache';
 import { scale } from '../../scripts/ops/scale';

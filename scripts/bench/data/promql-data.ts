@@ -7,7 +7,7 @@ import { dayOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
 import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
-import type { Frame } from '../frame/frame';
+import type { Harness } from '../harness/harness';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
 export type PromqlData = Awaited<ReturnType<typeof writePromqlData>>;
@@ -49,7 +49,7 @@ export interface PromqlShape {
  * in the archive.
  */
 export async function writePromqlData(
-  frame: Pick<Frame, 'counter'>,
+  harness: Pick<Harness, 'counter'>,
   tiers: Tiers,
   { sources, nowMs, warmHours, hasArchive }: PromqlShape,
 ) {
@@ -86,7 +86,7 @@ export async function writePromqlData(
     // Write the mark that a flusher leaves after it has moved windows. Without the mark, reads would query memory only.
     await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
   }
-  const countSource = frame.counter('sources are written', sources);
+  const countSource = harness.counter('sources are written', sources);
   await mapLimited(places, PARALLEL, async (place) => {
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
       await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));

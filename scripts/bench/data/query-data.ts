@@ -5,7 +5,7 @@ import { labelsOf, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../
 import { dayOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
-import type { Frame } from '../frame/frame';
+import type { Harness } from '../harness/harness';
 import { makeAgentData } from './agent-data';
 import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
 
@@ -43,7 +43,7 @@ export interface QueryDataShape {
  * object, with one chunk for each host.
  */
 export async function writeQueryData(
-  frame: Pick<Frame, 'counter'>,
+  harness: Pick<Harness, 'counter'>,
   tiers: Tiers,
   { hosts, nowMs, coldDays = 30, isWhole = false, areCounters = false }: QueryDataShape,
 ) {
@@ -63,7 +63,7 @@ export async function writeQueryData(
   const coldToMs = isWhole ? startDayMs : startDayMs - DAY_MS;
   const coldFromMs = coldToMs - coldDays * DAY_MS;
 
-  const countArchivedWindow = frame.counter('archived windows have left memory', hosts * coldDays);
+  const countArchivedWindow = harness.counter('archived windows have left memory', hosts * coldDays);
   const hostIds: string[] = [];
   const places: Place[] = [];
   /** Returns a host's frames. All hosts have the same values, but shifted in time. */
@@ -121,13 +121,13 @@ export async function writeQueryData(
     }),
   );
   const afterMs = Array.from({ length: coldDays }, (_, i) => i * DAY_MS);
-  const countArchived = frame.counter('days are archived', coldDays);
+  const countArchived = harness.counter('days are archived', coldDays);
   await mapLimited(afterMs, PARALLEL, async (ms) => {
     await tenant.archive(dayOf(coldFromMs + ms), places, (place) => shifted(firstDays.get(place)!, ms));
     countArchived();
   });
   const refs = new Map(places.map(({ ref }) => [ref.partition, ref]));
-  if (isWhole) await tenant.rollUp([...refs.values()], frame.counter('steps of rollups are done'));
+  if (isWhole) await tenant.rollUp([...refs.values()], harness.counter('steps of rollups are done'));
   return {
     apiKey: tenant.apiKey,
     hostIds,

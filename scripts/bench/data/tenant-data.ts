@@ -40,9 +40,9 @@ import { Hosts } from '../../../shared/registry/hosts';
 import { ApiKeys } from '../../../shared/tenancy/api-keys';
 import { Tenants } from '../../../shared/tenancy/tenants';
 import { revisionOf, WarmTier } from '../../../shared/warm/warm-tier';
-import type { Frame as BenchFrame } from '../frame/frame';
-import { PATIENCE_MS } from '../frame/patient-call-time';
-import type { Stores } from '../frame/stores';
+import type { Harness } from '../harness/harness';
+import { PATIENCE_MS } from '../harness/patient-call-time';
+import type { Stores } from '../harness/stores';
 
 const SETTINGS = parseSettings({});
 /** A sequence number as long as those of Kinesis. */
@@ -57,14 +57,14 @@ export type Tiers = ReturnType<typeof connectTiers>;
  * @param requestHandler connection options of the SDK
  */
 export function connectTiers(
-  frame: BenchFrame,
+  harness: Harness,
   { address, environment, redisUrl }: Stores,
   requestHandler: object = {},
 ) {
   const dynamodb = new DynamoDBClient({ ...address, requestHandler });
   const s3 = new S3Client({ ...address, requestHandler, forcePathStyle: true });
   const client = connectHot(redisUrl, process.env, PATIENCE_MS);
-  frame.atEnd(() => {
+  harness.atEnd(() => {
     client.disconnect();
     dynamodb.destroy();
     s3.destroy();

@@ -9,11 +9,11 @@ import { mapLimited } from '../../../shared/platform/concurrency';
 import { type LocalCluster, startCluster } from '../../local/cluster';
 import { SLOTS, type SlotRange } from '../../local/slot-moves';
 import { connectTiers, placeOf, type Tiers } from '../data/tenant-data';
-import { bench } from '../frame/bench';
-import type { Frame } from '../frame/frame';
-import { count, numbers } from '../frame/options';
-import { quantile } from '../frame/quantile';
-import { startStores } from '../frame/stores';
+import { bench } from '../harness/bench';
+import type { Harness } from '../harness/harness';
+import { count, numbers } from '../harness/options';
+import { quantile } from '../harness/quantile';
+import { startStores } from '../harness/stores';
 
 const FROM = 3;
 const MOST = 5;
@@ -78,7 +78,7 @@ export const elastic = bench({
     delays: numbers('delays of reads, ms', [0, 4, 16, 64]),
     rounds: count('runs of each case; the medians are shown', 3),
   },
-  run: async (sweep, frame) => ({ rows: await measure(frame, sweep) }),
+  run: async (sweep, harness) => ({ rows: await measure(harness, sweep) }),
 });
 
 interface Sweep {
@@ -88,13 +88,13 @@ interface Sweep {
   readonly rounds: number;
 }
 
-async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): Promise<Row[]> {
-  const stores = await startStores(frame);
-  const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: FROM, replicas: 0 });
-  frame.atEnd(() => cluster.stop());
-  const memory = await Memory.start(cluster, connectTiers(frame, { ...stores, redisUrl: cluster.url }));
+async function measure(harness: Harness, { data, shares, delays, rounds }: Sweep): Promise<Row[]> {
+  const stores = await startStores(harness);
+  const cluster = await startCluster(join(harness.dir, 'cluster'), { primaries: FROM, replicas: 0 });
+  harness.atEnd(() => cluster.stop());
+  const memory = await Memory.start(cluster, connectTiers(harness, { ...stores, redisUrl: cluster.url }));
   const rows: Row[] = [];
-  const add = frame.adder(rows);
+  const add = harness.adder(rows);
   const base: Case = {
     to: 4,
     way: 'one by one',
@@ -107,7 +107,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   /** Runs the cases in turn, so that other load on the machine affects all of them. */
   const compare = async (cases: readonly Partial<Case>[]) => {
     const found = cases.map((): Row[] => []);
-    const countCase = frame.counter('cases are measured', rounds * cases.length);
+    const countCase = harness.counter('cases are measured', rounds * cases.length);
     for (let round = 0; round < rounds; round++)
       for (const [i, each] of cases.entries()) {
         const workload = { ...base, ...each };

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { mapLimited } from '../../../shared/platform/concurrency';
-import { bench } from '../frame/bench';
-import { cpuByKind } from '../frame/cpu';
-import type { Frame } from '../frame/frame';
-import { count, number, text } from '../frame/options';
-import { quantile } from '../frame/quantile';
-import { type BenchStack, startBenchStack, UNLIMITED } from '../frame/stack';
+import { bench } from '../harness/bench';
+import { cpuByKind } from '../harness/cpu';
+import type { Harness } from '../harness/harness';
+import { count, number, text } from '../harness/options';
+import { quantile } from '../harness/quantile';
+import { type BenchStack, startBenchStack, UNLIMITED } from '../harness/stack';
 import { DEVICES_OF_HOST, Devices, SECOND_MS } from './kudu-devices';
 
 /** Number of clients in the study. Each posts its share of the devices once a second. */
@@ -42,7 +42,7 @@ export const kudu = bench({
     window: text('<duration>', "length of a window, the study's range partition", '1h'),
     flushDelay: text('<duration>', 'time that a window stays in memory after its end', '10m'),
   },
-  run: async (options, frame) => {
+  run: async (options, harness) => {
     // Use the batch window of a deployed stage; the local stack's default is 0s.
     const settings = {
       ...UNLIMITED,
@@ -50,7 +50,7 @@ export const kudu = bench({
       flushDelay: options.flushDelay,
       batchWindow: '1s',
     };
-    return new KuduRun(frame, await startBenchStack(frame, settings), options).run();
+    return new KuduRun(harness, await startBenchStack(harness, settings), options).run();
   },
 });
 
@@ -74,7 +74,7 @@ class KuduRun {
   private readonly readsMs: number[] = [];
 
   constructor(
-    private readonly frame: Frame,
+    private readonly harness: Harness,
     private readonly bench: BenchStack,
     private readonly options: Options,
   ) {
@@ -102,7 +102,7 @@ class KuduRun {
       jobs.push(
         this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
           jobsMs.push(ms);
-          this.frame.log(
+          this.harness.log(
             `a minute of ${this.devices.count} devices was summed in ${Math.round(ms)} ms; writes so far late by at most ` +
               `${Math.round(this.latestMs)} ms, the stream is read up to ${Math.round(stack.host.progress.lagMs)} ms ago`,
           );
@@ -250,7 +250,7 @@ class KuduRun {
           const sum = read.sums.get(NAMES[i]!)?.[step] ?? 0;
           if (sum <= most[device]! && sum >= (mayLack ? least : most)[device]!) continue;
           if (this.isExact)
-            this.frame.log(
+            this.harness.log(
               `${this.hostIds[host]} ${NAMES[i]} from ${new Date(atMs).toISOString()}: ${sum} instead of ${least[device]} to ${most[device]}`,
             );
           this.isExact = false;
@@ -269,14 +269,14 @@ class KuduRun {
     const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${parameters}`;
     type Sums = { times: number[]; series: { name: string; values: (number | null)[] }[] };
     const read = await this.bench.api.json<Sums>('GET', path).catch((error: Error) => {
-      if (this.aggregateErrors++ === 0) this.frame.log(`a sum failed: ${error.message}`);
+      if (this.aggregateErrors++ === 0) this.harness.log(`a sum failed: ${error.message}`);
     });
     return read && { ...read, sums: new Map(read.series.map(({ name, values }) => [name, values])) };
   }
 
   private async post(lines: readonly string[]): Promise<void> {
     await this.bench.api.text('POST', '/write', lines.join('\n'), 'text/plain').catch((error: Error) => {
-      if (this.writeErrors++ === 0) this.frame.log(`a write failed: ${error.message}`);
+      if (this.writeErrors++ === 0) this.harness.log(`a write failed: ${error.message}`);
     });
   }
 }

@@ -12,8 +12,8 @@ import { type Layout, layoutOf } from '../../../shared/model/layout';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { makeAgentData } from '../data/agent-data';
 import { hashOf } from '../data/hash';
-import { bench } from '../frame/bench';
-import { count } from '../frame/options';
+import { bench } from '../harness/bench';
+import { count } from '../harness/options';
 
 type Order = 'range' | 'hash' | 'arrival';
 const ORDERS: readonly Order[] = ['range', 'hash', 'arrival'];
@@ -39,12 +39,12 @@ export const layout = bench({
     sources: count('sources of 1,000 series each, one sample a minute', 20),
     rounds: count('reads of each kind; times are the least', 5),
   },
-  run: async ({ sources, rounds }, frame) => {
+  run: async ({ sources, rounds }, harness) => {
     const rows: object[] = [];
-    const add = frame.adder(rows);
+    const add = harness.adder(rows);
     const store = new RangeServer();
     await store.start();
-    frame.atEnd(() => store.stop());
+    harness.atEnd(() => store.stop());
     const data = new DayOfSources(sources);
     for (const order of ORDERS) {
       const day = await writeDay(store, order, data);

@@ -2,11 +2,11 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
 import { ENV } from '../../../shared/platform/names';
 import { fillMemory, flushOurs } from '../flush';
-import { bench } from '../frame/bench';
-import { cpuMs, ownCpu } from '../frame/cpu';
-import type { Frame } from '../frame/frame';
-import { count } from '../frame/options';
-import { startStores } from '../frame/stores';
+import { bench } from '../harness/bench';
+import { cpuMs, ownCpu } from '../harness/cpu';
+import type { Harness } from '../harness/harness';
+import { count } from '../harness/options';
+import { startStores } from '../harness/stores';
 import { measureIngest } from '../ingest';
 import { flushPaperWay } from './paper-flush';
 
@@ -37,19 +37,20 @@ export const paper = bench({
       1_000_000,
     ),
   },
-  run: async ({ largest }, frame) => {
+  run: async ({ largest }, harness) => {
     const rows: object[] = [];
-    const add = frame.adder(rows);
+    const add = harness.adder(rows);
     for (const nodes of NODES)
-      for (const way of WAYS) add({ table: 'nodes', ...(await insert(frame, way, nodes, NODES_HOSTS)) });
+      for (const way of WAYS) add({ table: 'nodes', ...(await insert(harness, way, nodes, NODES_HOSTS)) });
     // The row with one node already covers 100,000 series.
     for (const series of [10_000, 1_000_000, 5_000_000])
       if (series <= largest)
-        for (const way of WAYS) add({ table: 'series', ...(await insert(frame, way, 1, series / METRICS)) });
+        for (const way of WAYS)
+          add({ table: 'series', ...(await insert(harness, way, 1, series / METRICS)) });
     for (const way of WAYS) {
       const { bytesByMinute, ...flushed } = await (way === 'ours'
-        ? flushOurs(frame, { ...FLUSHED, rate: 0 })
-        : flushPaper(frame));
+        ? flushOurs(harness, { ...FLUSHED, rate: 0 })
+        : flushPaper(harness));
       const {
         pointsPerSecond: samplesPerSecond,
         writeUnitsPerMillionPoints: writeUnitsPerMillion,
@@ -66,9 +67,9 @@ export const paper = bench({
   },
 });
 
-async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
+async function insert(harness: Harness, way: Way, nodes: number, hosts: number) {
   const { warm, warmCpu, hotBytesPerPoint } = await measureIngest(
-    frame,
+    harness,
     {
       hosts,
       nodes,
@@ -102,13 +103,13 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
 /**
  * Fills memory with the method of the HeteroTSDB paper, and flushes it in this process with the flusher of that paper.
  */
-function flushPaper(outer: Frame) {
-  return outer.part(async (frame) => {
-    const stores = await startStores(frame);
-    const { bytesByMinute } = await fillMemory(frame, stores, FLUSHED, 'paper');
+function flushPaper(outer: Harness) {
+  return outer.part(async (harness) => {
+    const stores = await startStores(harness);
+    const { bytesByMinute } = await fillMemory(harness, stores, FLUSHED, 'paper');
     const redis = new Redis(stores.redisUrl, { enableAutoPipelining: true });
     const client = new DynamoDBClient(stores.address);
-    frame.atEnd(() => {
+    harness.atEnd(() => {
       redis.disconnect();
       client.destroy();
     });

@@ -24,11 +24,11 @@ import { parseSettings } from '../../../shared/platform/settings';
 import { revisionOf, type WarmTier } from '../../../shared/warm/warm-tier';
 import { makeAgentData } from '../data/agent-data';
 import { connectTiers, type Place, placeOf } from '../data/tenant-data';
-import { bench } from '../frame/bench';
-import { cpuMs, ownCpu } from '../frame/cpu';
-import { count, number } from '../frame/options';
-import { usedMemory } from '../frame/redis-info';
-import { startStores } from '../frame/stores';
+import { bench } from '../harness/bench';
+import { cpuMs, ownCpu } from '../harness/cpu';
+import { count, number } from '../harness/options';
+import { usedMemory } from '../harness/redis-info';
+import { startStores } from '../harness/stores';
 
 type Case = 'new writes' | 'random writes' | 'random reads' | 'both';
 
@@ -85,11 +85,11 @@ export const tiers = bench({
     minutes: count('items that each client first writes for each of its two hosts', 15),
     seconds: number('seconds of each other case', 3),
   },
-  run: async ({ clients, minutes, seconds }, frame) => {
+  run: async ({ clients, minutes, seconds }, harness) => {
     const rows: Row[] = [];
-    const add = frame.adder(rows);
-    const stores = await startStores(frame);
-    const { hot, warm, ...others } = connectTiers(frame, stores, { httpAgent: { maxSockets: clients } });
+    const add = harness.adder(rows);
+    const stores = await startStores(harness);
+    const { hot, warm, ...others } = connectTiers(harness, stores, { httpAgent: { maxSockets: clients } });
     const hosts = makeHosts(2 * clients);
     const storesCpuMs = () => cpuMs(stores.hot.pid()) + cpuMs(stores.aws.pid());
     const load = new Load(hosts, minutes, seconds * 1000, storesCpuMs);

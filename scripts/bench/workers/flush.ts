@@ -4,10 +4,10 @@
  */
 import type { Context } from 'aws-lambda';
 import { type FlushResult, handler as flusher } from '../../../functions/flusher/handler';
-import { type AwsCall, watchAws } from '../frame/aws-meter';
-import { ownCpu } from '../frame/cpu';
-import { serve } from '../frame/serve';
-import { writeUnitsOfCall } from '../frame/write-units';
+import { type AwsCall, watchAws } from '../harness/aws-meter';
+import { ownCpu } from '../harness/cpu';
+import { serve } from '../harness/serve';
+import { writeUnitsOfCall } from '../harness/write-units';
 
 export interface FlushTask {
   readonly drain: true;

@@ -19,9 +19,9 @@ import { metaKeys } from '../../../shared/platform/keys';
 import { parseSettings } from '../../../shared/platform/settings';
 import { AgentBodies, type Protocol, type Shape } from '../data/agent-bodies';
 import { LabelledBodies, type LabelledProtocol, sourceOfTarget } from '../data/labelled-bodies';
-import { ownCpu } from '../frame/cpu';
-import { type PutRecord, putItem, setDefaultItem, spent, streamed } from '../frame/in-process-aws';
-import { serve } from '../frame/serve';
+import { ownCpu } from '../harness/cpu';
+import { type PutRecord, putItem, setDefaultItem, spent, streamed } from '../harness/in-process-aws';
+import { serve } from '../harness/serve';
 import { PaperWay } from './paper-way';
 
 export interface IngestTask {

@@ -12,9 +12,9 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Redis } from 'ioredis';
 import { ROUTES } from '../../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../../local/http-api';
-import { COST_HEADER, watchAws } from '../frame/aws-meter';
-import { coveredMs, type Interval, inTurn } from '../frame/intervals';
-import { serve } from '../frame/serve';
+import { COST_HEADER, watchAws } from '../harness/aws-meter';
+import { coveredMs, type Interval, inTurn } from '../harness/intervals';
+import { serve } from '../harness/serve';
 
 /** Calls to stores made by a query. */
 export interface QueryCost {

@@ -8,7 +8,7 @@ import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type itemBytes, readUnitsOf } from '../../../shared/platform/units';
 import { forward, type WholeResponse, wholeRequest } from '../../local/forward';
-import { serve } from '../frame/serve';
+import { serve } from '../harness/serve';
 
 /** Request from the benchmark. */
 export interface Keeping {

@@ -1,4 +1,4 @@
-import { coveredMs } from '../../../scripts/bench/frame/intervals';
+import { coveredMs } from '../../../scripts/bench/harness/intervals';
 
 test.each([
   { name: 'none', intervals: [], is: 0 },

@@ -1,4 +1,4 @@
-import { quantile } from '../../../scripts/bench/frame/quantile';
+import { quantile } from '../../../scripts/bench/harness/quantile';
 
 test.each([
   { name: 'the median of an odd number of values', values: [3, 1, 2], q: 0.5, is: 2 },

@@ -1,4 +1,4 @@
-import { lineOf, textOf } from '../../../scripts/bench/frame/report';
+import { lineOf, textOf } from '../../../scripts/bench/harness/report';
 
 test.each([
   {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../../infra/bundle-options';
-import type { Frame } from './frame';
+import type { Harness } from './harness';
 
 const WORKERS = join(__dirname, '..', 'workers');
 const CALL_TIME = /platform\/call-time$/;
@@ -34,18 +34,18 @@ export class Worker<Ready = object> {
    * @param file name without extension
    */
   static async start<Ready = object>(
-    frame: Frame,
+    harness: Harness,
     file: string,
     options: WorkerOptions,
   ): Promise<Worker<Ready>> {
     const { env, execArgv = [], args = [], cpuProf, replaced } = options;
-    const child = fork(await bundle(frame.dir, file, replaced), args, {
+    const child = fork(await bundle(harness.dir, file, replaced), args, {
       // Ignore stdout, where functions print their metrics.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [...execArgv, ...(cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf])],
       env,
     });
-    frame.atEnd(() => ended(child));
+    harness.atEnd(() => ended(child));
     return new Worker(child, await nextMessage<Ready>(child));
   }
 

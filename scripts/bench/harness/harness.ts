@@ -11,7 +11,7 @@ const REPORT_MS = 10_000;
  * One run of a benchmark. It reports progress on stderr. At the end it stops everything that it started, in reverse
  * order.
  */
-export class Frame {
+export class Harness {
   private readonly ends: (() => unknown)[] = [];
   private folder: string | undefined;
   private ending: Promise<void> | undefined;
@@ -67,9 +67,9 @@ export class Frame {
     this.ends.push(end);
   }
 
-  /** Runs a part of the benchmark in its own frame, which ends with the part. */
-  async part<T>(work: (frame: Frame) => Promise<T>): Promise<T> {
-    const part = new Frame(this.name);
+  /** Runs a part of the benchmark in its own harness, which ends with the part. */
+  async part<T>(work: (harness: Harness) => Promise<T>): Promise<T> {
+    const part = new Harness(this.name);
     this.atEnd(() => part.end());
     try {
       return await work(part);
@@ -101,11 +101,11 @@ export class Frame {
 }
 
 /**
- * Runs work in a frame. At the end it stops what the work started, even if the work fails or the process is
+ * Runs work in a harness. At the end it stops what the work started, even if the work fails or the process is
  * interrupted.
  */
-export async function withFrame<T>(name: string, work: (frame: Frame) => Promise<T>): Promise<T> {
-  const frame = new Frame(name);
-  const end = () => frame.end();
-  return interruptible(end, () => work(frame).finally(end));
+export async function withHarness<T>(name: string, work: (harness: Harness) => Promise<T>): Promise<T> {
+  const harness = new Harness(name);
+  const end = () => harness.end();
+  return interruptible(end, () => work(harness).finally(end));
 }

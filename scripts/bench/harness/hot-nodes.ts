@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { startCluster } from '../../local/cluster';
 import { startHotServer } from '../../local/servers';
 import { mainThreadCpuMs } from './cpu';
-import type { Frame } from './frame';
+import type { Harness } from './harness';
 
 /** Empty primaries of the hot tier: one server, or a cluster of several without replicas. */
 export interface HotNodes {
@@ -16,10 +16,10 @@ export interface HotNodes {
 }
 
 /** Starts nodes. The end of the run stops them. */
-export async function startHotNodes(frame: Frame, count: number): Promise<HotNodes> {
+export async function startHotNodes(harness: Harness, count: number): Promise<HotNodes> {
   if (count > 1) {
-    const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: count, replicas: 0 });
-    frame.atEnd(() => cluster.stop());
+    const cluster = await startCluster(join(harness.dir, 'cluster'), { primaries: count, replicas: 0 });
+    harness.atEnd(() => cluster.stop());
     return {
       url: cluster.url,
       clients: cluster.nodes.map(({ redis }) => redis),
@@ -27,12 +27,12 @@ export async function startHotNodes(frame: Frame, count: number): Promise<HotNod
     };
   }
   const server = await startHotServer(
-    frame.dir,
+    harness.dir,
     () => {},
     () => {},
   );
   const client = new Redis(server.port, '127.0.0.1');
-  frame.atEnd(() => {
+  harness.atEnd(() => {
     client.disconnect();
     return server.stop();
   });

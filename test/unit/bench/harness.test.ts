@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { Frame, withFrame } from '../../../scripts/bench/frame/frame';
+import { Harness, withHarness } from '../../../scripts/bench/harness/harness';
 
 test('a benchmark run stops what it started in reverse order, and removes its folder last', async () => {
   const ended: string[] = [];
   let dir = '';
-  await withFrame('test', async (frame) => {
-    dir = frame.dir;
-    frame.atEnd(() => ended.push(`stores, folder ${existsSync(dir)}`));
-    await frame.part(async (part) => part.atEnd(() => ended.push('part')));
-    frame.atEnd(() => ended.push('worker'));
+  await withHarness('test', async (harness) => {
+    dir = harness.dir;
+    harness.atEnd(() => ended.push(`stores, folder ${existsSync(dir)}`));
+    await harness.part(async (part) => part.atEnd(() => ended.push('part')));
+    harness.atEnd(() => ended.push('worker'));
   });
   expect(ended).toEqual(['part', 'worker', 'stores, folder true']);
   expect(existsSync(dir)).toBe(false);
@@ -16,12 +16,12 @@ test('a benchmark run stops what it started in reverse order, and removes its fo
 
 test('a run that fails ends everything that it started, even if one of the ends fails', async () => {
   const ended: string[] = [];
-  const run = withFrame('test', async (frame) => {
-    frame.atEnd(() => ended.push('first'));
-    frame.atEnd(() => {
+  const run = withHarness('test', async (harness) => {
+    harness.atEnd(() => ended.push('first'));
+    harness.atEnd(() => {
       throw new Error('this end fails');
     });
-    frame.atEnd(() => ended.push('last'));
+    harness.atEnd(() => ended.push('last'));
   });
   await expect(run).rejects.toThrow('this end fails');
   expect(ended).toEqual(['last', 'first']);
@@ -31,7 +31,7 @@ test('a long work reports its finished parts, at most once in ten seconds', () =
   jest.useFakeTimers();
   const lines: unknown[] = [];
   const write = jest.spyOn(process.stderr, 'write').mockImplementation((line) => lines.push(line) > 0);
-  const countDay = new Frame('history').counter('days are archived', 5);
+  const countDay = new Harness('history').counter('days are archived', 5);
   for (const seconds of [4, 7, 8, 4, 30]) {
     jest.advanceTimersByTime(seconds * 1000);
     countDay();

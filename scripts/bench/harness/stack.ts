@@ -1,7 +1,7 @@
 import { startStack } from '../../local/stack';
 import { Functions } from '../../ops/invoke';
 import { TenantApi } from '../../ops/tenant-api';
-import type { Frame } from './frame';
+import type { Harness } from './harness';
 
 export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>;
 
@@ -22,15 +22,15 @@ export const UNLIMITED = {
  * @param unscheduled kinds of functions whose schedules are not run
  */
 export async function startBenchStack(
-  frame: Frame,
+  harness: Harness,
   settings: Readonly<Record<string, string>> = {},
   report: (line: string) => void = () => {},
   unscheduled: readonly string[] = [],
 ) {
   const stack = await startStack({ port: 0, dataDir: undefined, settings, report, unscheduled });
-  frame.atEnd(() => stack.stop());
+  harness.atEnd(() => stack.stop());
   const { url, apiKey } = stack.addresses;
   const functions = new Functions(url);
-  frame.atEnd(() => functions.close());
+  harness.atEnd(() => functions.close());
   return { stack, functions, api: new TenantApi(url, apiKey) };
 }

@@ -5,7 +5,7 @@ import { parseSettings } from '../../../shared/platform/settings';
 import { localAws, provision, tableOf } from '../../local/provision';
 import { startAws, startHotServer } from '../../local/servers';
 import { physicalName } from '../../local/template';
-import type { Frame } from './frame';
+import type { Harness } from './harness';
 
 export type Stores = Awaited<ReturnType<typeof startStores>>;
 
@@ -15,14 +15,14 @@ const [META, WARM, BUCKET] = ['meta', 'warm', 'bucket'] as const;
  * Starts a real Valkey and the stand-in for AWS with tables and bucket. They end with the run. `environment` points
  * functions to them.
  */
-export async function startStores(frame: Frame) {
+export async function startStores(harness: Harness) {
   const lost = (what: string) => () => {
     throw new Error(`${what} ended in the middle of the benchmark`);
   };
-  const hot = await startHotServer(join(frame.dir, 'hot'), () => {}, lost('the hot tier'));
-  frame.atEnd(() => hot.stop());
-  const aws = await startAws(frame.dir, () => {}, lost('the stand-in for AWS'));
-  frame.atEnd(() => aws.stop());
+  const hot = await startHotServer(join(harness.dir, 'hot'), () => {}, lost('the hot tier'));
+  harness.atEnd(() => hot.stop());
+  const aws = await startAws(harness.dir, () => {}, lost('the stand-in for AWS'));
+  harness.atEnd(() => aws.stop());
   const address = localAws(aws.port);
   await provision(address, {
     tables: [META, WARM].map(tableOf),
@@ -31,7 +31,7 @@ export async function startStores(frame: Frame) {
   });
   const redisUrl = `redis://127.0.0.1:${hot.port}`;
   const redis = new Redis(redisUrl);
-  frame.atEnd(() => redis.disconnect());
+  harness.atEnd(() => redis.disconnect());
   return {
     hot,
     aws,

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Frame, withFrame } from './frame';
+import { type Harness, withHarness } from './harness';
 import { addOptions, type Options, type Values } from './options';
 import { textOf } from './report';
 
@@ -23,7 +23,7 @@ interface Definition<O extends Options, R> {
   /** Help text after the options: what is real and what is stubbed. */
   readonly notes?: string;
   readonly options: O;
-  readonly run: (options: Values<O>, frame: Frame) => Promise<R>;
+  readonly run: (options: Values<O>, harness: Harness) => Promise<R>;
   /**
    * Formats the result for display.
    *
@@ -36,14 +36,14 @@ const toStdout = (text: string) => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Creates a benchmark. When a run ends, everything that it started through the frame is stopped. */
+/** Creates a benchmark. When a run ends, everything that it started through the harness is stopped. */
 export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
   const { name, summary, description, notes, options, run, show = textOf } = definition;
   const command = (print = toStdout) => {
     const made = addOptions(new Command(name).summary(summary).description(description), options)
       .option('--json', 'the result as one JSON value on stdout, as the last line')
       .action(async ({ json, ...values }: { json?: boolean }) => {
-        const result = await withFrame(name, (frame) => run(values as unknown as Values<O>, frame));
+        const result = await withHarness(name, (harness) => run(values as unknown as Values<O>, harness));
         print(json === true ? JSON.stringify(result) : show(result));
       });
     return notes === undefined ? made : made.addHelpText('after', `\n${notes}`);
