@@ -24,9 +24,7 @@ export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes
 export interface PutLayout {
   /** Whether the layout was new to the catalogue. */
   readonly isNew: boolean;
-  /**
-   * Whether the layout's source was new. Also false if a single layout was put, because that does not check the source.
-   */
+  /** Whether the layout's source was new, too. */
   readonly isOfNewSource: boolean;
 }
 
@@ -107,9 +105,7 @@ export class CatalogueWriter extends Catalogue {
     const unseen = layouts.filter(
       ({ group, id }) => this.written.get(writtenAs(group, id, windowMs)) === undefined,
     );
-    // A single layout does not need a batch.
-    const inserted =
-      unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
+    const inserted = await this.insert(tenantId, unseen, windowMs);
     return mapLimited(
       layouts,
       PARALLEL,

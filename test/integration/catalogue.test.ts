@@ -66,6 +66,15 @@ describe('layouts that are put together', () => {
     expect([...known.layouts.values()].flat()).toHaveLength(60);
   });
 
+  test('of a new source may be a single one', async () => {
+    const source = sourceOf.host('single');
+    const { id, packed } = packLayout(layoutOf([metricOf(source, 'custom.a')]).bytes);
+    const layout = { group: groupIdOf(sourceIdOf(tenant.id, source), 0, 0), id, packed, firstMs: 5_000 };
+    const put = () => tiers.newCatalogue().putAll(tenant.id, [layout], 1_000);
+    expect(await put()).toEqual([{ isNew: true, isOfNewSource: true }]);
+    expect(await put()).toEqual([{ isNew: false, isOfNewSource: false }]);
+  });
+
   /** The sources that the tenant's index lists. */
   const listed = async () => {
     const ids: Id[] = [];
