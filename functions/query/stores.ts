@@ -6,13 +6,12 @@ import { sourceIdOf } from '../../shared/model/placement';
 import { showText } from '../../shared/model/shown-value';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
-const stores = queryDependencies();
 export const {
   services,
   monitors,
   monitorStates,
   downtimes,
-  read: dependencies,
+  dependencies,
   governor,
   hosts,
   metricMetadata,
@@ -25,7 +24,7 @@ export const {
   queriesOf,
   retentionMs,
   stage,
-} = stores;
+} = queryDependencies();
 
 /** A source that Mackerel's API can name: a host or a service in the registry. */
 export interface RegisteredSource {

@@ -34,16 +34,16 @@ export function queryDependencies() {
   const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const { governor, ...stores } = readDependencies(REQUEST_CALL_TIMES);
-  const read = {
-    ...stores,
-    indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
+  const { governor, ...base } = readDependencies(REQUEST_CALL_TIMES);
+  const dependencies = {
+    ...base,
+    indexes: new TenantIndexes(base.catalogue, stage.retention, Date.now),
     hostLabels: new HostLabels(hosts, services),
     selections: new SelectionCache(),
-    deletions: new SourceDeletions(stores.catalogue.deletions),
+    deletions: new SourceDeletions(base.catalogue.deletions),
   };
   return {
-    read,
+    dependencies,
     governor,
     hosts,
     services,
@@ -57,12 +57,12 @@ export function queryDependencies() {
     downtimes: new AutoIdDocuments<Downtime>(table, 'downtimes'),
     gatekeeper: {
       keys: new ApiKeys(table),
-      tenants: read.tenants,
+      tenants: dependencies.tenants,
       meter,
       queries: new QueryBudgets(usage, meter),
     },
-    status: tenantStatus(read, usage, table),
-    queriesOf: (tenant: Tenant) => new TenantQueries(read, stage, tenant),
+    status: tenantStatus(dependencies, usage, table),
+    queriesOf: (tenant: Tenant) => new TenantQueries(dependencies, stage, tenant),
     retentionMs: stage.retention,
     stage,
   };

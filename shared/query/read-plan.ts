@@ -62,7 +62,7 @@ export interface SourceRequest extends SourceLocation {
 
 /** A planned read of one source's series from one of its homes. */
 export interface ReadPlan {
-  readonly stores: ReadDependencies;
+  readonly dependencies: ReadDependencies;
   readonly tenant: Tenant;
   readonly request: SourceRequest;
   /** Id of the source or pool whose home it is. */
@@ -79,16 +79,20 @@ export interface ReadPlan {
 /**
  * Plans the read of a source: one plan for each home. Nearly every source has one home, its own or its pool's.
  */
-export function planReads(stores: ReadDependencies, tenant: Tenant, request: SourceRequest): ReadPlan[] {
+export function planReads(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  request: SourceRequest,
+): ReadPlan[] {
   const { homes, wanted, deletions, windowLengthsMs, firstMs } = request;
   // Do not use rollups if there are several homes: each home's rollups may cover only some of an hour's samples.
-  const grains = homes.length === 1 && stores.rollups !== undefined ? request.grains : undefined;
+  const grains = homes.length === 1 && dependencies.rollups !== undefined ? request.grains : undefined;
   // Clients may request a range from time 0. Skip the days before the source's first sample.
   const { toMs } = request.range;
   const range = { fromMs: Math.min(Math.max(request.range.fromMs, firstMs), toMs), toMs };
   const tombstones = deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted);
   return homes.map(({ id: homeId, groups, layouts, picks }) => ({
-    stores,
+    dependencies,
     tenant,
     request,
     homeId,
@@ -112,7 +116,7 @@ function tombstonesIn(
 }
 
 /** Returns a function that looks up a layout, first among the read's layouts, then in the catalogue. */
-export function layoutLookup({ stores: { catalogue }, tenant, selection: { layouts } }: ReadPlan) {
+export function layoutLookup({ dependencies: { catalogue }, tenant, selection: { layouts } }: ReadPlan) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }

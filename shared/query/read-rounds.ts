@@ -34,17 +34,17 @@ export async function readRounds(
   fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
 ): Promise<Responses> {
-  const { stores, request, selection, grains, tombstones } = plan;
+  const { dependencies, request, selection, grains, tombstones } = plan;
   const leastInHot = leastSamples(counted);
   expectSamples(plan, (series) => (series === request.wanted ? leastInHot : 0));
-  return runRounds((requests) => fetchRound(plan, requests, leastInHot), stores, {
-    archivedUntilMs: stores.now() - stores.archiveAfterMs,
+  return runRounds((requests) => fetchRound(plan, requests, leastInHot), dependencies, {
+    archivedUntilMs: dependencies.now() - dependencies.archiveAfterMs,
     grains,
     days,
     hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
-    hasRead: (day) => selection.groups.every((group) => stores.warm.cache.hasRead(day, group)),
+    hasRead: (day) => selection.groups.every((group) => dependencies.warm.cache.hasRead(day, group)),
     range: request.range,
     groups: selection.groups,
     deletions: request.deletions,
@@ -126,12 +126,12 @@ async function fetchRound(
   requests: Requests,
   leastInHot: number,
 ): Promise<Partial<Responses>> {
-  const { stores, tenant, homeId, days, grains } = plan;
+  const { dependencies, tenant, homeId, days, grains } = plan;
   const range = [days[0]!.day, days.at(-1)!.day] as const;
   const [manifest, directory, rolledUp, warm, archive] = await Promise.all([
     requests.manifest && manifestDays(plan, requests.manifest),
-    requests.directory && stores.directory.of(tenant.id, homeId, ...range),
-    requests.rollupDirectory && stores.rollups!.of(tenant.id, homeId, grains!.grainMs, ...range),
+    requests.directory && dependencies.directory.of(tenant.id, homeId, ...range),
+    requests.rollupDirectory && dependencies.rollups!.of(tenant.id, homeId, grains!.grainMs, ...range),
     requests.warm && measure(() => warmBlocks(plan, requests.warm!)),
     (requests.samples ?? requests.rollups) && measure(() => fromArchive(plan, requests, leastInHot)),
   ]);
@@ -150,12 +150,15 @@ async function measure<T>(work: () => Promise<T>): Promise<{ readonly result: T;
   return { result, tookMs: performance.now() - beganMs };
 }
 
-async function manifestDays({ stores }: ReadPlan, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+async function manifestDays(
+  { dependencies }: ReadPlan,
+  days: readonly DayPlan[],
+): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
   const partitions = new Map(days.map(({ day, ref }) => [day, ref.partition]));
   const found = await mapLimited(partitionsOf(days), PARALLEL, async (ref) => {
-    const all = await stores.manifest.days(ref, first.day, last.day);
+    const all = await dependencies.manifest.days(ref, first.day, last.day);
     return all.filter(({ day }) => partitions.get(day) === ref.partition);
   });
   return new Map(found.flat().map((entry) => [entry.day, entry]));
@@ -165,13 +168,13 @@ function warmBlocks(
   plan: ReadPlan,
   { days, manifest }: NonNullable<Requests['warm']>,
 ): Promise<LocatedBlock[]> {
-  const { stores, request, selection } = plan;
+  const { dependencies, request, selection } = plan;
   const located = days.map((each) => ({
     ...each,
     windowLengthsMs: request.windowLengthsMs,
     announcements: manifest && (manifest.get(each.day)?.announcements ?? 0),
   }));
-  return readWarm(stores.warm, located, selection, request.beyondHot, layoutLookup(plan));
+  return readWarm(dependencies.warm, located, selection, request.beyondHot, layoutLookup(plan));
 }
 
 async function fromArchive(
@@ -181,7 +184,7 @@ async function fromArchive(
 ): Promise<Partial<Responses>> {
   const { selection, grains, tombstones } = plan;
   const { beyondHot } = plan.request;
-  const { cold } = plan.stores;
+  const { cold } = plan.dependencies;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Count archived samples only if there are no tombstones, which might remove some of them. Memory and the archive may
   // hold the same samples, so the minimum is the larger of the two counts.

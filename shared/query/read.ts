@@ -100,12 +100,19 @@ async function readHome(plan: ReadPlan): Promise<SourceResult> {
 }
 
 async function readTiers(plan: ReadPlan): Promise<SourceResult> {
-  const { stores, request, selection } = plan;
+  const { dependencies, request, selection } = plan;
   const beganMs = performance.now();
   const refs = partitionsOf(plan.days);
   const longestWindowMs = request.windowLengthsMs.at(-1) ?? 0;
-  const gapSinceMs = await stores.gaps.missingSince(refs, selection.range);
-  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutLookup(plan));
+  const gapSinceMs = await dependencies.gaps.missingSince(refs, selection.range);
+  const hot = await readHot(
+    dependencies.hot,
+    refs,
+    selection,
+    longestWindowMs,
+    dependencies.now(),
+    layoutLookup(plan),
+  );
   const fromHot = cutToRange(plan, 'hot', hot.blocks, performance.now() - beganMs);
   // Look up losses only for the few partitions whose mark does not name the current primary, or has a `loss`.
   const doubtful = hot.marks.filter((mark) => mark.state !== 'good' || mark.loss !== '');
@@ -146,7 +153,7 @@ function withPlaces(stats: TierStats, more: readonly TierPlace[]): TierStats {
  * @param doubtful marks that do not name the current primary, or have a `loss`
  */
 async function missingSince(
-  { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadPlan,
+  { dependencies: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadPlan,
   doubtful: readonly PartitionMark[],
 ): Promise<number | undefined> {
   const since = await mapLimited(doubtful, PARALLEL, (mark) => losses.missingSince(mark.ref, mark));

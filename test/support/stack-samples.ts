@@ -24,10 +24,10 @@ export async function readBits(
   // A function has a process only once it has been called, so call it first.
   await fetch(new URL('/api/v1/series?limit=1', stack.url), { headers: { 'x-api-key': stack.apiKey } });
   Object.assign(process.env, environmentOf(stack, 'query'));
-  const { read } = queryDependencies();
-  const tenant = await read.tenants.get(LOCAL_TENANT);
+  const { dependencies } = queryDependencies();
+  const tenant = await dependencies.tenants.get(LOCAL_TENANT);
   try {
-    const { blocks } = await new Querier(read, tenant!).select(matchers, range);
+    const { blocks } = await new Querier(dependencies, tenant!).select(matchers, range);
     const bits = new Map<string, Map<number, string>>();
     for (const { block, layout } of blocks)
       block.columns.forEach(({ rows, values }, i) => {
@@ -40,7 +40,7 @@ export async function readBits(
       });
     return bits;
   } finally {
-    await read.hot.close();
+    await dependencies.hot.close();
   }
 }
 
