@@ -1,5 +1,5 @@
 import type { ArchivedChunk } from '../cold/archive-format';
-import { type ColdTier, ObjectGoneError, type OpenArchive } from '../cold/cold-tier';
+import { type ArchiveObject, type ColdTier, ObjectGoneError } from '../cold/cold-tier';
 import type { GroupId } from '../model/placement';
 import type { ClosedDay } from './rollup-plan';
 
@@ -10,7 +10,7 @@ import type { ClosedDay } from './rollup-plan';
 export class DayObjects {
   private readonly opened = new Map<
     string,
-    Promise<{ readonly object: OpenArchive; readonly groups: ReadonlyMap<GroupId, ArchivedChunk[]> }>
+    Promise<{ readonly object: ArchiveObject; readonly groups: ReadonlyMap<GroupId, ArchivedChunk[]> }>
   >();
 
   constructor(private readonly cold: ColdTier) {}

@@ -2,7 +2,7 @@ import type { Catalogue } from '../catalogue/catalogue';
 import type { Attempt } from '../cold/archive-attempts';
 import type { ArchiveDirectory } from '../cold/archive-directory';
 import type { ArchivedPart, DayCommit } from '../cold/archived-day';
-import type { ColdTier, OpenArchive } from '../cold/cold-tier';
+import type { ArchiveObject, ColdTier } from '../cold/cold-tier';
 import { FIRST_GROUP, isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { bucketKeys } from '../platform/keys';
@@ -125,7 +125,7 @@ interface RangeInput {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
   /** The archived object that is being replaced; undefined if the range was never archived. */
-  readonly object?: OpenArchive;
+  readonly object?: ArchiveObject;
   /**
    * The warm items that the replaced object lists and that still exist. The new object lists them too, so that a purge
    * recognizes that they are archived.

@@ -4,7 +4,7 @@ import { type ColdTier, ObjectGoneError } from '../cold/cold-tier';
 import type { Manifest, ManifestDay } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import type { MadeGroup } from '../cold/rollup-format';
-import { OpenRollup } from '../cold/rollup-object';
+import { RollupObject } from '../cold/rollup-object';
 import type { RollupSpan } from '../cold/rollup-span';
 import { RollupWriter } from '../cold/rollup-writer';
 import type { Id } from '../model/id';
@@ -253,7 +253,7 @@ async function* groupsOf(
       part &&
       (await readOld(async () => {
         const bytes = await cold.bytes(part.key);
-        return bytes && new OpenRollup(bytes);
+        return bytes && new RollupObject(bytes);
       }));
     const fromGroup = i === 0 ? '' : part!.firstGroup;
     const toGroup = parts[i + 1]?.firstGroup;

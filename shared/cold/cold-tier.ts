@@ -42,7 +42,7 @@ const TAIL_BYTES = 64 * 1024;
 const PARALLEL = 32;
 
 /** One version of a partition-day's object. All reads use this version (DESIGN.md, rule 5). */
-export interface OpenArchive {
+export interface ArchiveObject {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
@@ -56,7 +56,7 @@ export interface OpenArchive {
  */
 export class ColdTier {
   /** Concurrent calls to open the same object. They share requests. */
-  private readonly opened = new JoinedCalls<Limiter, OpenArchive | undefined>();
+  private readonly opened = new JoinedCalls<Limiter, ArchiveObject | undefined>();
   /** Concurrent reads of the same object. Reads of nearby ranges share a request. */
   private readonly ranges = new JoinedCalls<LimitedRange, Uint8Array>();
 
@@ -81,7 +81,7 @@ export class ColdTier {
    * @returns undefined if there is no such object
    * @throws {CorruptArchiveError}
    */
-  async open(key: string, { isSequential = false } = {}): Promise<OpenArchive | undefined> {
+  async open(key: string, { isSequential = false } = {}): Promise<ArchiveObject | undefined> {
     const tail = await this.get(key, `bytes=-${TAIL_BYTES}`, undefined);
     if (tail === undefined) return undefined;
     const { etag, objectBytes } = tail;
@@ -100,7 +100,7 @@ export class ColdTier {
   }
 
   /** Opens an object like {@link open}. Concurrent callers share the opened object. */
-  openTogether(key: string, limit: Limiter): Promise<OpenArchive | undefined> {
+  openTogether(key: string, limit: Limiter): Promise<ArchiveObject | undefined> {
     return this.opened.add(key, limit, async (limits) => {
       const object = await anyLimiter(limits)(() => this.open(key));
       return limits.map(() => object);

@@ -156,7 +156,7 @@ async function readLayout(
  * A rollup object held in memory. When the archiver replaces an object, it copies unchanged groups and days from the
  * old object.
  */
-export class OpenRollup {
+export class RollupObject {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;
 
   /** @throws {CorruptArchiveError} when the bytes are not a complete object of this format */

@@ -64,7 +64,7 @@ export class MonitorError extends Error {
 }
 
 /** The part of a track that is needed to judge its subject. */
-export type OpenTrack = Pick<Track, 'key' | 'alert'>;
+export type JudgedTrack = Pick<Track, 'key' | 'alert'>;
 
 /**
  * Judges everything that a monitor watches.
@@ -76,7 +76,7 @@ export type OpenTrack = Pick<Track, 'key' | 'alert'>;
 export async function judgeMonitor(
   monitor: Monitor,
   memory: MonitorMemory,
-  tracks: readonly OpenTrack[],
+  tracks: readonly JudgedTrack[],
   inputs: MonitorInputs,
 ): Promise<JudgedMonitor> {
   switch (monitor.type) {
@@ -269,7 +269,7 @@ async function judgeExpression(monitor: MonitorOf<'expression'>, inputs: Monitor
 
 async function judgeQuery(
   monitor: MonitorOf<'query'>,
-  tracks: readonly OpenTrack[],
+  tracks: readonly JudgedTrack[],
   inputs: MonitorInputs,
 ): Promise<Map<string, Judgement>> {
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
@@ -299,7 +299,7 @@ const MAX_WITNESSES = 20;
 async function judgeConnectivity(
   monitor: MonitorOf<'connectivity'>,
   memory: MonitorMemory,
-  tracks: readonly OpenTrack[],
+  tracks: readonly JudgedTrack[],
   inputs: MonitorInputs,
 ): Promise<JudgedMonitor> {
   const { nowMs, hasPosted } = inputs;

@@ -15,7 +15,7 @@ import {
   storedExtras,
   UNSTORED,
 } from '../../../shared/cold/rollup-grains';
-import { OpenRollup, readRollup } from '../../../shared/cold/rollup-object';
+import { RollupObject, readRollup } from '../../../shared/cold/rollup-object';
 import { RollupWriter } from '../../../shared/cold/rollup-writer';
 import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -100,7 +100,7 @@ describe('a rollup object', () => {
   test('has every bit of its groups', async () => {
     await fc.assert(
       fc.asyncProperty(groups, async (all) => {
-        const object = new OpenRollup(write(all).bytes);
+        const object = new RollupObject(write(all).bytes);
         expect(object.groupIds).toEqual(Object.keys(all));
         for (const [group, one] of Object.entries(all))
           expect(bitsOf((await object.group(group))!)).toEqual(bitsOf(one));
@@ -154,7 +154,7 @@ describe('a rollup object', () => {
     );
     const { bytes, listed } = write({ g: { layout, series } });
     expect(listed[0]!.directory.length).toBeLessThan(3 * 9_000 * 4);
-    const read = await new OpenRollup(bytes).group('g');
+    const read = await new RollupObject(bytes).group('g');
     const without = (column: Float64Array, value: number) => new Float64Array(column.length).fill(value);
     expect(read!.series).toEqual(
       series.map((each) => ({
@@ -170,7 +170,7 @@ describe('a rollup object', () => {
   test('of any other bytes is refused', () => {
     const { bytes } = write(EXAMPLE);
     for (let end = 0; end < bytes.length; end++)
-      expect(() => new OpenRollup(bytes.subarray(0, end))).toThrow(CorruptArchiveError);
+      expect(() => new RollupObject(bytes.subarray(0, end))).toThrow(CorruptArchiveError);
   });
 
   test('that an earlier release wrote is read', async () => {
@@ -179,7 +179,7 @@ describe('a rollup object', () => {
       mkdirSync(join(file, '..'), { recursive: true });
       writeFileSync(file, write(EXAMPLE).bytes);
     }
-    const object = new OpenRollup(readFileSync(file));
+    const object = new RollupObject(readFileSync(file));
     for (const [group, one] of Object.entries(EXAMPLE)) {
       const read = (await object.group(group))!;
       expect(bitsOf(read)).toEqual(bitsOf(one));
