@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
-import { isBehind, rollUpPartitions } from '../../shared/archive/rollup';
+import { mustRollUp, rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
 import { allPartitions, rotate } from '../../shared/model/partitions';
 import type { PartitionRef } from '../../shared/model/placement';
@@ -58,7 +58,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     hasTime,
     mustStop: () => left() < STOP_MS,
     onDays: async (ref, days) => {
-      if (await isBehind(dependencies, ref, days)) toRollUp.add(ref);
+      if (await mustRollUp(dependencies, ref, days)) toRollUp.add(ref);
     },
     onChanged: (ref) => toRollUp.add(ref),
     onExpired: ({ tenantId, partition }, day, removed) =>

@@ -63,16 +63,22 @@ const PARALLEL = 8;
 const GROUPS_AT_ONCE = 4 * PARALLEL;
 
 /**
- * Whether rollups of a partition are out of date.
+ * Whether rollups of a partition are out of date. If their states cannot be read, the answer is yes:
+ * {@link rollUpPartitions} then reports the error, and the archiving goes on.
  *
  * @param days all days in the partition's manifest
  */
-export async function isBehind(
+export async function mustRollUp(
   { rollups }: Pick<RollupDependencies, 'rollups'>,
   ref: PartitionRef,
   days: readonly ManifestDay[],
 ): Promise<boolean> {
-  return rollups !== undefined && planSpans(days, await rollups.states(ref)).length > 0;
+  if (rollups === undefined) return false;
+  try {
+    return planSpans(days, await rollups.states(ref)).length > 0;
+  } catch {
+    return true;
+  }
 }
 
 /** Brings the rollups of partitions up to date with the manifest. Repeating the call is safe. */

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { isBehind, rollUpPartitions } from '../../shared/archive/rollup';
+import { mustRollUp, rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
@@ -336,7 +336,7 @@ describe('rollups', () => {
       const named = async () =>
         [...(await rollups.states(ref)).values()].flatMap((text) => namesOfState(JSON.parse(text))).sort();
       const behind = async () =>
-        isBehind({ rollups }, ref, await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'));
+        mustRollUp({ rollups }, ref, await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'));
       await post(1);
       expect(await behind()).toBe(true);
       await run({ kind: 'roll up' });
