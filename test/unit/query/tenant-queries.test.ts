@@ -39,11 +39,10 @@ test.each([
 ])('a query whose stores do not answer fails after $name', async ({ querySeconds, timeoutMs, endsMs }) => {
   const { queries } = hanging({ querySeconds });
   const failed = jest.fn();
-  const query = queries.promql('up', NOW_MS, { timeoutMs }).catch(failed);
+  queries.promql('up', NOW_MS, { timeoutMs }).catch(failed);
   await jest.advanceTimersByTimeAsync(endsMs - 1);
   expect(failed).not.toHaveBeenCalled();
   await jest.advanceTimersByTimeAsync(1);
-  await query;
   expect(failed).toHaveBeenCalledWith(expect.objectContaining({ kind: 'timeout' }));
 });
 
@@ -55,9 +54,8 @@ test.each([
   'a selector looks back $minutes minutes if the client asks for $lookbackMs ms',
   async ({ lookbackMs, minutes }) => {
     const { queries, asked } = hanging({});
-    const query = queries.promql('up', NOW_MS, { timeoutMs: 1, lookbackMs }).catch(() => {});
+    queries.promql('up', NOW_MS, { timeoutMs: 1, lookbackMs }).catch(() => {});
     await jest.advanceTimersByTimeAsync(1);
-    await query;
     expect(asked).toEqual([{ fromMs: NOW_MS - minutes * MINUTE_MS + 1, toMs: NOW_MS + 1 }]);
   },
 );
