@@ -65,11 +65,11 @@ export class CheckStore {
     context: Pick<ReportContext, 'isWatched' | 'isDown'>,
   ): Promise<AlertEvent | undefined> {
     const { hostId } = report.source;
-    return this.advance(tenant, checkIdOf(hostId, report.name), host, (stored) =>
+    return this.advance(tenant, checkIdOf(hostId, report.name), host, (stored, nowMs) =>
       advanceCheck(stored ?? newCheck(hostId, report.name), report, {
         ...context,
         tenantId: tenant.id,
-        nowMs: this.now(),
+        nowMs,
       }),
     );
   }
@@ -140,16 +140,18 @@ export class CheckStore {
     tenant: Owner,
     checkId: string,
     host: RegisteredHost | undefined,
-    decide: (stored: CheckState | undefined) => AdvancedCheck | undefined,
+    decide: (stored: CheckState | undefined, nowMs: number) => AdvancedCheck | undefined,
   ): Promise<AlertEvent | undefined> {
     let event: AlertEvent | undefined;
     await this.checks.createOrChangeWith(tenant.id, checkId, (stored) => {
       event = undefined;
-      const next = decide(stored);
+      // Clocks of instances differ by seconds. The log of an alert is sorted by time, so a change must be later than
+      // the change before it.
+      const nowMs = Math.max(this.now(), (stored?.track?.alert?.changedAtMs ?? 0) + 1);
+      const next = decide(stored, nowMs);
       if (next === undefined) return undefined;
       const { check, transition } = next;
       if (transition === undefined) return { value: check, also: [] };
-      const nowMs = this.now();
       event = eventOf(transition, nowMs, host?.status === 'working', subjectOf(check, host));
       return { value: check, also: [this.outboxPut(tenant, event)] };
     });

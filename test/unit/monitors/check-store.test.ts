@@ -7,27 +7,29 @@ import { CheckStore } from '../../../shared/monitors/check-store';
 const TENANT = { id: idOf('tenant', 'acme'), name: 'acme' };
 const HOST = 'h1';
 
+const check = newCheck(HOST, 'procs');
+const item = (value: object) => ({
+  sk: { S: check.id },
+  json: { S: JSON.stringify(value) },
+  revision: { S: 'r' },
+});
+
+const alertAt = (ms: number) => ({
+  id: 'a1',
+  status: 'CRITICAL',
+  openedAtMs: ms,
+  changedAtMs: ms,
+  notifiedAtMs: ms,
+  wasCritical: true,
+});
+
 test('an alert that opens while its check is removed from the list keeps the check', async () => {
-  const check = newCheck(HOST, 'procs');
-  const alert = {
-    id: 'a1',
-    status: 'CRITICAL',
-    openedAtMs: 1,
-    changedAtMs: 1,
-    notifiedAtMs: 1,
-    wasCritical: true,
-  };
-  const item = (value: object) => ({
-    sk: { S: check.id },
-    json: { S: JSON.stringify(value) },
-    revision: { S: 'r' },
-  });
   const writes: string[] = [];
   const send = async ({ constructor: { name } }: object) => {
     // The list is older than the report that opened the alert.
     if (name === 'QueryCommand') return { Items: [item(check)] };
     if (name === 'GetItemCommand')
-      return { Item: item({ ...check, track: { key: '', attempts: 1, alert } }) };
+      return { Item: item({ ...check, track: { key: '', attempts: 1, alert: alertAt(1) } }) };
     writes.push(name);
     return {};
   };
@@ -39,4 +41,15 @@ test('an alert that opens while its check is removed from the list keeps the che
   await new CheckStore(table, new EvaluatorStore(table)).setListed(TENANT, HOST, []);
   expect(check.id).toBe(checkIdOf(HOST, 'procs'));
   expect(writes).toEqual([]);
+});
+
+test('an alert that an instance closes is closed after it opened, although the clock of that instance is behind', async () => {
+  const send = async ({ constructor: { name } }: object) =>
+    name === 'GetItemCommand'
+      ? { Item: item({ ...check, track: { key: '', attempts: 1, alert: alertAt(5_000) } }) }
+      : {};
+  const table = { name: 'meta', client: { send } as unknown as DynamoDBClient };
+  const store = new CheckStore(table, new EvaluatorStore(table), () => 3_000);
+  const event = await store.close(TENANT, check.id, 'a1', 'done', undefined);
+  expect(event).toMatchObject({ kind: 'closed', atMs: 5_001 });
 });
