@@ -50,8 +50,8 @@ export class Meter {
   /** The function whose call the models are answering. */
   caller: FunctionName | undefined;
   /**
-   * Number of records per request at the full load, divided by the same number in the simulation. It is needed because
-   * the simulation has so few hosts that chance decides how many partitions a request has.
+   * Number of records that a request causes at the full load, divided by the number that it causes in the simulation.
+   * The simulation has so few hosts that chance decides how many partitions a request has.
    */
   recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};

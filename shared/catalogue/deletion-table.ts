@@ -31,7 +31,7 @@ export class DeletionTable {
    * that even a very long replay does not bring deleted samples back.
    *
    * @param ref the partition of the deletion's record; versions are comparable only within one partition
-   * @returns whether the caller still has to open the deletion's days and call {@link markOpened}; false if an
+   * @returns whether the caller still has to open the deletion's days and call {@link noteAnnounced}; false if an
    *   earlier delivery of the record has done so
    */
   async put(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
@@ -63,10 +63,10 @@ export class DeletionTable {
   }
 
   /**
-   * Records that the days of a deletion have been announced as open, so that the archiver will remove the deleted
+   * Records that the days of a deletion are announced. They are open then, so the archiver will remove the deleted
    * samples from them.
    */
-  async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
+  async noteAnnounced(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await updateItemIf(this.table, {
       Key: deletionKey(ref, sourceId, deletion),
       UpdateExpression: 'SET isOpened = :yes',

@@ -6,9 +6,9 @@
  * agents divide by 60 seconds and by jiffies.
  *
  * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the exponent
- * by trying a sample and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores values that this does
- * not restore exactly as exceptions. The division used here is exact more often. Small errors, which sums and averages
- * often cause, are stored as ulps.
+ * by trying a few values and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores values that this
+ * does not restore exactly as exceptions. The division used here is exact more often. Small errors, which sums and
+ * averages often cause, are stored as ulps.
  */
 
 /** Maximum exponent of a denominator. 10^22 is the highest power of ten that a float64 represents exactly. */
@@ -96,7 +96,7 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   const decimals = tryFactor(values, bits, 1);
   if (decimals !== undefined && !isNoisy(decimals, count)) return decimals;
   for (const factor of FACTORS) {
-    if (factor === 1 || !fitsSample(values, factor)) continue;
+    if (factor === 1 || !fitsTried(values, factor)) continue;
     const factored = tryFactor(values, bits, factor);
     if (factored !== undefined && !isNoisy(factored, count)) return factored;
   }
@@ -108,12 +108,12 @@ export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }
 
-/** Whether at least three quarters of a sample of values are decimals with this factor. */
-function fitsSample(values: Float64Array, factor: number): boolean {
-  const sampled = Math.min(values.length, FACTOR_SAMPLED);
+/** Whether at least three quarters of the values that are tried are decimals with this factor. */
+function fitsTried(values: Float64Array, factor: number): boolean {
+  const tried = Math.min(values.length, FACTOR_TRIED);
   let fitting = 0;
-  for (let i = 0; i < sampled; i++) {
-    const value = values[Math.floor((i * values.length) / sampled)]!;
+  for (let i = 0; i < tried; i++) {
+    const value = values[Math.floor((i * values.length) / tried)]!;
     if (value - value !== 0) continue;
     const exponent = raiseExponent(value, -1, SHORT_MANTISSA, factor);
     if (
@@ -122,18 +122,18 @@ function fitsSample(values: Float64Array, factor: number): boolean {
     )
       fitting++;
   }
-  return fitting * 4 >= sampled * 3;
+  return fitting * 4 >= tried * 3;
 }
 
-/** Number of values that {@link fitsSample} examines. */
-const FACTOR_SAMPLED = 12;
+/** Number of values that {@link fitsTried} examines. */
+const FACTOR_TRIED = 12;
 
 /** Finds the decimals of values for one factor. Returns undefined if too many values are not decimals. */
 function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Decimals | undefined {
   const count = values.length;
   const { mantissas, ulps, exceptions } = scratch;
   const maxExceptions = 1 + (count >> 4);
-  const start = sampleExponents(values, factor);
+  const start = tryExponents(values, factor);
   let { exponent } = start;
   let searches = 0;
   let power = denominator(factor, exponent);
@@ -188,17 +188,17 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
 const MAX_SEARCHES = 64;
 
 /**
- * Chooses, from a sample of values, the exponent to begin with and the limit on mantissas. A value with an error of a
+ * Chooses, from a few values, the exponent to begin with and the limit on mantissas. A value with an error of a
  * few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not determine the exponent of all
- * values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
+ * values. So mantissas of that length are allowed only if more than a quarter of these values need them.
  */
-function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
-  const sampled = Math.min(values.length, SAMPLED);
+function tryExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
+  const tried = Math.min(values.length, TRIED);
   let short = 0;
   let longest = 0;
   let longCount = 0;
-  for (let i = 0; i < sampled; i++) {
-    const value = values[Math.floor((i * values.length) / sampled)]!;
+  for (let i = 0; i < tried; i++) {
+    const value = values[Math.floor((i * values.length) / tried)]!;
     // Skip values that are integers, without a search.
     if (value === 0 || (value + ROUND - ROUND === value && Math.abs(value) < SHORT_MANTISSA)) continue;
     const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA, factor) : -1;
@@ -209,15 +209,15 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
       longCount++;
     }
   }
-  return longCount * 4 > sampled
+  return longCount * 4 > tried
     ? { exponent: Math.max(short, longest), limit: MAX_MANTISSA }
     : { exponent: short, limit: SHORT_MANTISSA };
 }
 
-/** The limit on mantissas if few values of a sample need longer ones: about 14 digits. */
+/** The limit on mantissas unless many values need longer ones: about 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
-/** Number of values that {@link sampleExponents} examines. */
-const SAMPLED = 24;
+/** Number of values that {@link tryExponents} examines. */
+const TRIED = 24;
 
 /**
  * Returns the lowest exponent above `exponent` for which a value is a decimal. If there is none, returns one

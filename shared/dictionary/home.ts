@@ -20,7 +20,7 @@ export interface GroupRow {
 
 /**
  * Number of bits for a column's number. They allow 4,096 columns, four times the maximum number of series in a layout
- * (`cutSeries`).
+ * (`cutSeries` in layout.ts).
  */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
@@ -76,9 +76,9 @@ const MAX_UNIONS = 2_048;
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Maximum crowding of a home's groups: the average number of series in a group, divided by the 256 that `splitBitsFor`
- * allows. So a group has at most 2,048 series on average, half the number above which the archive no longer rolls up a
- * group. Without this bound, a target with many queues would put ten thousand series into a group.
+ * How many times more series than the usual 256 (`splitBitsFor`) the groups of a home may have on average. 8 allows
+ * 2,048 series; the archive rolls up groups of at most 4,096. Without this bound, a target with many queues would put
+ * ten thousand series into a group.
  */
 const CROWDED = 8;
 /** A row is small if it has less than this share of the series in its unions: see {@link Allowance}. */

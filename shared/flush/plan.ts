@@ -7,7 +7,7 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf } from '../warm/warm-tier';
 
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are due, and
- * announces their days: it marks the days as open in the manifest. It takes the first frames of each window
+ * announces their days in the manifest, which opens the days. It takes the first frames of each window
  * ({@link planTake}), and merges them with the warm items of one layer of the window ({@link planLayer}). It divides
  * the result into items, and puts the items that changed ({@link planItems}). Then it announces the days again, and
  * trims exactly the frames that it took.

@@ -45,7 +45,7 @@ export interface Topology {
   readonly movingSlots: ReadonlySet<number>;
   /**
    * Every primary, including those without slots. Undefined if a primary did not answer, unless the cluster has
-   * marked this primary as failed.
+   * flagged this primary as failed.
    */
   readonly primaries: readonly PrimaryState[] | undefined;
 }

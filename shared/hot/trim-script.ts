@@ -17,7 +17,8 @@
  * If a window is due but has no frames, its frames have expired. The script then sets `expired` in the mark, so that
  * the loss is noticed. A window with remaining frames stays in the due index. If the moved frames were all of the
  * window's frames when they were read, the remaining frames are newer than the lease. The time of the lease then counts
- * as the window's first write. The script runs even when memory is full (`allow-oom`), since a trim frees memory.
+ * as the window's first write, which decides when the window is due again. The script runs even when memory is full
+ * (`allow-oom`), since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])

@@ -31,7 +31,7 @@ export async function putDeletions(
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));
-    await catalogue.deletions.markOpened(ref, sourceId, deletion);
+    await catalogue.deletions.noteAnnounced(ref, sourceId, deletion);
   });
 }
 

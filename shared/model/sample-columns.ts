@@ -1,6 +1,6 @@
 import type { Labels } from './labels';
 
-/** Samples of one series, or points that stand for them ({@link RollupUse}). */
+/** Points of one series: samples, or points from rollups, each of which stands for several samples ({@link RollupUse}). */
 export interface SampleColumns {
   readonly labels: Labels;
   /** Unix time in ms, strictly ascending. */

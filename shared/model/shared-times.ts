@@ -4,7 +4,7 @@ type Column = ArrayLike<number>;
 
 /** Ascending times, divided into aligned grains: hours, days or other steps. */
 export interface Cuts {
-  /** Starts of the grains that have times. */
+  /** Starts of the grains in which at least one of the times lies. */
   readonly starts: Float64Array;
   /** For each of these grains, the index just past its last time. */
   readonly ends: Uint32Array;

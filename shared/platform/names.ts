@@ -86,7 +86,7 @@ export const BUCKET_PREFIX = {
   archive: 'archive/',
   rollups: 'rollups/',
   quarantine: 'quarantine/',
-  /** Dead letters. Lambda chooses this prefix, since an on-failure destination is a whole bucket. */
+  /** Dead letters. Lambda chooses this prefix: its on-failure destination names a bucket, without a prefix. */
   onFailure: 'aws/lambda/',
 } as const;
 

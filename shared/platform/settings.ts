@@ -123,8 +123,8 @@ export const settingsSchema = z
      */
     purgeAfter: duration('15m'),
     /**
-     * Time to live of a warm item. The flusher extends it while the item's day is not archived. Days are normally
-     * archived and purged soon after `archiveAfter`, so the time to live is only a last resort.
+     * Time to live of a warm item. The flusher extends it while the item's day is not archived. It ends the life of
+     * nearly all items, because only `ops archive --purge` removes items earlier.
      */
     warmTtl: duration('35d'),
     /** Maximum age of posted samples. Post drops older samples. */
