@@ -27,7 +27,7 @@ export interface Config {
 
 const DAY_MS = 86_400_000;
 /**
- * Minimum unreserved concurrency of an account. AWS rejects reservations that would leave less than this for other
+ * Minimum unreserved concurrency of an account. AWS refuses reservations that would leave less than this for other
  * functions.
  */
 const LEAST_UNRESERVED = 100;
@@ -195,7 +195,7 @@ function parseJson(text: string): unknown {
 
 /**
  * Limits of AWS and of stages, in addition to the pipeline's own limits. Each entry has the setting, whether its
- * value is rejected, and the reason.
+ * value is refused, and the reason.
  */
 function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
   const logDays = s.logRetention / DAY_MS;

@@ -53,7 +53,7 @@ export async function requireService(tenant: Tenant, name: string): Promise<Serv
 }
 
 /**
- * Rejects a URL with a private IP address, unless the stage allows private addresses. Host names are checked when
+ * Refuses a URL with a private IP address, unless the stage allows private addresses. Host names are checked when
  * requests are sent.
  *
  * @throws {HttpError} 400

@@ -6,7 +6,7 @@ import type { FunctionProps } from './pipeline-function';
 
 /**
  * Reads the stream again during a replay. It runs the ingester's code as another function, because Lambda
- * rejects a second mapping of one stream to one function. Recovery creates and removes the replayer's mapping.
+ * refuses a second mapping of one stream to one function. Recovery creates and removes the replayer's mapping.
  */
 export class Replayer extends Construct {
   readonly function: lambda.Function;

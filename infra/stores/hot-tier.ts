@@ -107,7 +107,7 @@ export class HotTier extends Construct implements Monitored {
       // Cluster mode requires automatic failover, even without replicas.
       automaticFailoverEnabled: true,
       multiAzEnabled: settings.cacheReplicas > 0 && settings.zones > 1,
-      // Omit the property instead of passing `disabled`, which engines before Valkey 9 reject.
+      // Omit the property instead of passing `disabled`, which engines before Valkey 9 refuse.
       durability: settings.cacheDurability === 'disabled' ? undefined : settings.cacheDurability,
       port: HOT_TIER_PORT,
       transitEncryptionEnabled: true,

@@ -214,7 +214,7 @@ export class QueryInstances {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
-    // Reject an empty response, which would look fast.
+    // Refuse an empty response, which would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
     const cost = JSON.parse(response.headers[COST_HEADER] as string) as QueryCost;

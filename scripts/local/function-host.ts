@@ -139,7 +139,7 @@ export class FunctionHost {
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);
-      // Ignore errors: if the stack stops during these ticks, it rejects the remaining ones.
+      // Ignore errors: if the stack stops during these ticks, it refuses the remaining ones.
     })().catch(() => {});
   }
 

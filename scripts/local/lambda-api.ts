@@ -83,7 +83,7 @@ const CHECKED_HEADERS = [
   'x-amz-security-token',
 ] as const;
 
-/** Asks the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards a rejection. */
+/** Asks the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards a refusal. */
 async function isRefused(
   request: IncomingMessage,
   response: ServerResponse,

@@ -64,7 +64,7 @@ function readIfThere(file: string): string | undefined {
  *
  * @param secret expected as `Authorization: Bearer SECRET`, or as the access key id of a request signed by an AWS
  *   client
- * @returns the reason why the request is rejected; undefined if it is allowed
+ * @returns the reason why the request is refused; undefined if it is allowed
  */
 export function refusal(headers: IncomingHttpHeaders, secret: string): string | undefined {
   const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();

@@ -102,7 +102,7 @@ export interface RunningStack {
 /** Starts the whole pipeline on this machine from the synthesized template. */
 export async function startStack(options: StackOptions): Promise<RunningStack> {
   const { report } = options;
-  // Reject invalid settings before anything starts.
+  // Refuse invalid settings before anything starts.
   readConfig({ stage: 'local', settings: JSON.stringify(options.settings) });
   const local = join(root, '.local');
   mkdirSync(local, { recursive: true });

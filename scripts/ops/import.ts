@@ -37,7 +37,7 @@ export interface ImportTotals {
   /** First and last time of the samples, in ISO format. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Number of rejected samples by reason, each with the first example of the reason. */
+  /** Number of refused samples by reason, each with the first example of the reason. */
   readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
   /** Number of rows skipped because an earlier run had sent them. */
   readonly resumedAtRow: number;

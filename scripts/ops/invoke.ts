@@ -13,7 +13,7 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** AWS rejected the operator's credentials or rights, or there are no credentials. A retry does not help. */
+/** AWS refused the operator's credentials or rights, or there are no credentials. A retry does not help. */
 export class DeniedError extends OperatorError {}
 
 /** Maximum number of attempts at a request while the stack is busy or unavailable. */
@@ -131,14 +131,14 @@ export class Functions {
   }
 }
 
-/** Names of errors with which AWS rejects calls for lack of permission. */
+/** Names of errors with which AWS refuses calls for lack of permission. */
 const DENIED = /^AccessDenied(Exception)?$/;
 /** Names of errors about credentials that the client cannot find, that AWS does not recognise, or that have expired. */
 const SIGNED_OUT =
   /^(CredentialsProviderError|(ExpiredToken|InvalidSignature|InvalidClientTokenId|UnrecognizedClient)(Exception)?)$/;
 
 /**
- * `errorType` of a response in which a function rejects its input. The error message is complete without the function's
+ * `errorType` of a response in which a function refuses its input. The error message is complete without the function's
  * name.
  */
 const INPUT_ERROR = 'InvalidEventError';

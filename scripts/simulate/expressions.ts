@@ -3,7 +3,7 @@ import { AwsError } from './aws-error';
 
 /**
  * Implements the parts of DynamoDB's expressions that the functions use: comparisons, BETWEEN, IN, functions, AND, OR,
- * NOT, and updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
+ * NOT, and updates with SET, ADD and REMOVE. Anything else is refused, so that a new use of an expression is noticed.
  */
 
 /** A value in DynamoDB's JSON: one key, its type. Binary is base64. */

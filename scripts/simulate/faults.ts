@@ -29,7 +29,7 @@ export interface Stall {
   readonly forMs: number;
 }
 
-/** An outage: a service rejects or fails a share of all calls. */
+/** An outage: a service refuses or fails a share of all calls. */
 export interface Outage {
   readonly service: 'dynamodb' | 'kinesis' | 's3';
   readonly share: number;

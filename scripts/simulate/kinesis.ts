@@ -5,7 +5,7 @@ import type { Meter } from './meter';
 
 /** Decides which of Kinesis' freedoms (faults/freedoms.json) the model uses in a call. */
 export interface StreamFreedoms {
-  /** Whether Kinesis rejects a record of a call. */
+  /** Whether Kinesis refuses a record of a call. */
   isRefused(): boolean;
 }
 

@@ -206,7 +206,7 @@ export class Stage {
     }
   }
 
-  /** Retries an operator's command until it succeeds. @returns undefined if the command is rejected as invalid */
+  /** Retries an operator's command until it succeeds. @returns undefined if the command is refused as invalid */
   async operate(event: object): Promise<unknown> {
     return this.command('operator', event);
   }

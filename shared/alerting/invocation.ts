@@ -17,7 +17,7 @@ const BEGIN_MS = 15_000;
 /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
 const QUERY_MS = 24_000;
 /**
- * Length of a response, in base64 characters, above which no more tasks are evaluated. Lambda rejects responses over
+ * Length of a response, in base64 characters, above which no more tasks are evaluated. Lambda refuses responses over
  * 6 MB.
  */
 const MAX_RESPONSE = 3_000_000;

@@ -283,7 +283,7 @@ function readSymbols(
   const { view } = reader;
   let { position } = reader;
   // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk makes the position go
-  // beyond that point, the load reads the last four bytes instead of throwing, and `checkEnd` rejects the chunk
+  // beyond that point, the load reads the last four bytes instead of throwing, and `checkEnd` refuses the chunk
   // afterwards.
   const lastWord = view.byteLength - 4;
   for (let i = start; i < end; i++) {

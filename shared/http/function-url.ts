@@ -62,7 +62,7 @@ function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEv
   return { statusCode: 307, headers: { location: location.href } };
 }
 
-/** A function URL has no access log, so rejected requests are logged here. AWS counts accepted requests. */
+/** A function URL has no access log, so refused requests are logged here. AWS counts accepted requests. */
 function logRefused(
   { requestContext, rawPath }: APIGatewayProxyEventV2,
   routeKey: string,

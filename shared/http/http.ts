@@ -162,7 +162,7 @@ function inflateAll(bytes: Buffer, options: DecompressOptions): Buffer {
 }
 
 /**
- * Called with the size of a body before the body is used. If the body is rejected as too large, the function is called
+ * Called with the size of a body before the body is used. If the body is refused as too large, the function is called
  * with the maximum size.
  */
 export type OnBytes = (bytes: number) => void;

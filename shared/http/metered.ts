@@ -10,8 +10,8 @@ import type { Route } from './routes';
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /**
- * Runs a request if the tenant's limits admit it, and counts its usage. A request over a limit is rejected before its
- * body is parsed, so a rejection costs almost nothing.
+ * Runs a request if the tenant's limits admit it, and counts its usage. A request over a limit is refused before its
+ * body is parsed, so a refusal costs almost nothing.
  *
  * @param work receives the object by which a post of samples reports its size; undefined for other requests
  * @throws {HttpError} 413 or 429, naming the limit

@@ -6,7 +6,7 @@ import { HttpError } from './http';
 const MAX_VALUES = 100_000;
 
 /**
- * Rejects a request for steps if the response could have more than {@link MAX_VALUES} values.
+ * Refuses a request for steps if the response could have more than {@link MAX_VALUES} values.
  *
  * @throws {HttpError} 400
  */
@@ -25,7 +25,7 @@ export function requireFewSteps(
 }
 
 /**
- * Rejects a request for samples as stored if the response would be too large. The check precedes the read, so it assumes
+ * Refuses a request for samples as stored if the response would be too large. The check precedes the read, so it assumes
  * one sample a minute.
  *
  * @throws {HttpError} 400
@@ -41,7 +41,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 }
 
 /**
- * Rejects a request for one metric's samples as stored if the read has found too many. Call it before writing
+ * Refuses a request for one metric's samples as stored if the read has found too many. Call it before writing
  * the response.
  *
  * @throws {HttpError} 400

@@ -38,7 +38,7 @@ export function seriesCountOf(bytes: Uint8Array): number {
 export function checkLayout(bytes: Uint8Array): Float64Array {
   const hashes = seriesHashes(bytes);
   if (hashes.length === 0) throw new MalformedBytesError('the layout has no series');
-  // Different series may have the same hash, so compare their bytes before rejecting the layout.
+  // Different series may have the same hash, so compare their bytes before refusing the layout.
   if (distinctHashes([hashes]).length < hashes.length) checkDistinct(bytes);
   return hashes;
 }

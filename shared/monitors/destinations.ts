@@ -89,7 +89,7 @@ function deliveryTo(
 }
 
 /**
- * Posts requests in order. A request that is permanently rejected does not stop the ones after it.
+ * Posts requests in order. A request that is permanently refused does not stop the ones after it.
  *
  * @throws {DeliveryError}
  */

@@ -25,7 +25,7 @@ export interface ReportStores {
 
 /**
  * Applies the valid reports of checks. Skips invalid reports, and reports of unknown or retired hosts.
- * Rejecting the whole request would lose the valid reports too, because agents drop a batch that is rejected.
+ * Refusing the whole request would lose the valid reports too, because agents drop a batch that is refused.
  */
 export async function takeReports(
   stores: ReportStores,

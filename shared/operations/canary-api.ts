@@ -1,4 +1,4 @@
-/** The API rejected the canary's key. */
+/** The API refused the canary's key. */
 export class CanaryRefusedError extends Error {
   override readonly name = 'CanaryRefusedError';
 }

@@ -4,7 +4,7 @@ import { isServerError, isThrottlingError, isTransientError } from '@smithy/core
 const MAX_DEPTH = 5;
 
 /**
- * Whether an error means that a store failed, timed out or throttled. A store that rejects a malformed request has not
+ * Whether an error means that a store failed, timed out or throttled. A store that refuses a malformed request has not
  * failed: such a request is a bug in this project.
  */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
@@ -26,7 +26,7 @@ const NAMES = new Set([
   'AbortError',
   'CredentialsProviderError',
   'ExpiredTokenException',
-  // This project's own: the stream rejected records, or archive objects were removed repeatedly while they were being
+  // This project's own: the stream refused records, or archive objects were removed repeatedly while they were being
   // read.
   'StreamUnavailableError',
   'ObjectGoneError',

@@ -72,7 +72,7 @@ const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_t
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
   /**
-   * Whether the evaluation rejects two series with the same labels even if they have values at different steps. If so,
+   * Whether the evaluation refuses two series with the same labels even if they have values at different steps. If so,
    * the result also depends on steps that were not evaluated.
    */
   needsAllSteps = false;

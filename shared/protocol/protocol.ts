@@ -6,7 +6,7 @@ import { MAX_AHEAD_MS } from '../model/placement';
 /**
  * A write protocol: converts a request's body into rows of the tenant's series.
  *
- * A protocol is pure: it uses no store and no clock. It never rejects a whole body for invalid samples, since senders
+ * A protocol is pure: it uses no store and no clock. It never refuses a whole body for invalid samples, since senders
  * would resend the body again and again. It leaves out the samples that cannot be stored, and reports them.
  */
 export interface Protocol<Body, Options, Dropped> {

@@ -1,6 +1,6 @@
 import { ByteWriter, MalformedBytesError } from '../model/bytes';
 
-/** Wire types of protobuf. Groups (3, 4) are obsolete and rejected. */
+/** Wire types of protobuf. Groups (3, 4) are obsolete and refused. */
 export const VARINT = 0;
 const FIXED64 = 1;
 export const BYTES = 2;

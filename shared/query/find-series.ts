@@ -36,7 +36,7 @@ export function tooMany(
 }
 
 /**
- * Creates the error for a query that is rejected before its samples are read.
+ * Creates the error for a query that is refused before its samples are read.
  *
  * @param estimate estimated number of samples of the selectors whose reads are planned so far
  * @param most the limit

@@ -11,7 +11,7 @@ const CHECK_MS = 2_000;
 
 /**
  * Delays reads of memory while `ops scale` moves slots, so that the move takes less time. At other times reads are not
- * delayed. They are never rejected.
+ * delayed. They are never refused.
  *
  * No read waits for the recovery table: while an instance refreshes its copy of the table, its reads use the last known
  * state.

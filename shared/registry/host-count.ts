@@ -9,7 +9,7 @@ const RECOUNT_MS = 3_600_000;
 /**
  * Counts each tenant's active (not retired) hosts, to enforce the limit. A host is counted before it is
  * created, so that concurrent requests cannot exceed the limit. A crash in between, or a retried write, leaves
- * the count off by one. So before a host is rejected, the hosts are counted again, at most once an hour.
+ * the count off by one. So before a host is refused, the hosts are counted again, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */

@@ -22,7 +22,7 @@ const CACHE_MS = 300_000;
 const SERIES_BYTES = 150;
 /**
  * Maximum number of sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. When a sender
- * retries a rejected request, more of the request's sources are cached each time. So the largest request, of 10,000
+ * retries a refused request, more of the request's sources are cached each time. So the largest request, of 10,000
  * sources, succeeds after 100 periods, before its first cache entries expire. The periods are short, so that one
  * request does not occupy the table for long.
  */
@@ -44,7 +44,7 @@ export type OnDropped = (row: RowSeries) => void;
  * them.
  *
  * The number of look-ups per tenant and period is bounded, because a tenant can name any number of new sources. Once
- * the look-ups are used up, requests with uncached sources are rejected until the next period. Requests whose sources
+ * the look-ups are used up, requests with uncached sources are refused until the next period. Requests whose sources
  * are all cached proceed.
  */
 export class SeriesLimit {

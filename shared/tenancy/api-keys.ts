@@ -47,7 +47,7 @@ export function isKey(text: string): boolean {
 
 /**
  * Lifetime of a cached look-up, in ms. A revoked key keeps working for at most this time. A key that a client
- * tried before it existed is rejected for at most this time after its creation.
+ * tried before it existed is refused for at most this time after its creation.
  */
 const CACHE_MS = 30_000;
 /**
@@ -102,7 +102,7 @@ export class ApiKeys {
       tenant: { S: grant.tenant },
       rights: { SS: [...new Set(grant.rights)].sort() },
       createdAt: { N: String(this.now()) },
-      // The table's TTL attribute is in seconds. `verify` rejects an expired key whether or not DynamoDB has
+      // The table's TTL attribute is in seconds. `verify` refuses an expired key whether or not DynamoDB has
       // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
@@ -150,7 +150,7 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key. Every instance rejects it after at most 30 s. Safe to retry.
+   * Revokes a key. Every instance refuses it after at most 30 s. Safe to retry.
    *
    * @returns the key's grant; undefined when there is no such key
    */

@@ -1,6 +1,6 @@
 /** Counters of a tenant's usage per UTC day. All are sums. */
 export const COUNTERS = [
-  /** Requests answered, including rejected requests, but not requests with an invalid key. */
+  /** Requests answered, including refused requests, but not requests with an invalid key. */
   'requests',
   /** Requests that read samples. The name is not `reads`, a reserved word of DynamoDB. */
   'sampleReads',

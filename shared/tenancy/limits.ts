@@ -68,7 +68,7 @@ const SETTING = {
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
 /**
- * A write was rejected. Either all of its samples belong to new series beyond the limit, or some of its
+ * A write was refused. Either all of its samples belong to new series beyond the limit, or some of its
  * sources could not be looked up.
  */
 export class SeriesLimitError extends Error {

@@ -73,7 +73,7 @@ export class QueryBudgets {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Admits or rejects a query. Pass an admitted query to {@link end} when it is done. */
+  /** Admits or refuses a query. Pass an admitted query to {@link end} when it is done. */
   async begin(tenant: Tenant): Promise<RunningQuery | RefusedQuery> {
     const startedMs = this.now();
     const limits = this.meter.limits(tenant);
@@ -96,7 +96,7 @@ export class QueryBudgets {
       waitMs: BUSY_MS,
     };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
-    // After a rejection, the tenant is no longer light: its next query needs a permit, however little query time it has
+    // After a refusal, the tenant is no longer light: its next query needs a permit, however little query time it has
     // used.
     state.updatedAtMs = -Infinity;
     return refused;
@@ -118,7 +118,7 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never rejected, so that no dashboard
+   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never refused, so that no dashboard
    * can silence an alert. Instead, their time reduces the time that is left for queries. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {
@@ -196,7 +196,7 @@ export class QueryBudgets {
 }
 
 /**
- * Returns why a tenant's query is rejected: the tenant has no query seconds left in this minute, or its
+ * Returns why a tenant's query is refused: the tenant has no query seconds left in this minute, or its
  * limits allow no queries at all. Returns undefined if neither is the case.
  */
 function refusalOf({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {

@@ -131,7 +131,7 @@ export async function writePromqlData(
       cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },
     },
     /**
-     * Yields remote write requests with the same samples. They are in order of time, because Prometheus rejects samples
+     * Yields remote write requests with the same samples. They are in order of time, because Prometheus refuses samples
      * that are an hour older than the newest one.
      */
     *requests(): Generator<Uint8Array> {

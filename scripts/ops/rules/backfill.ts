@@ -55,7 +55,7 @@ async function backfill(functions: Functions, groups: readonly RuleGroup[], opti
   const { tenant, dryRun = false, rate } = options;
   return withCommandKey(functions, { tenant, rights: ['read'], lifetimeMs: KEY_LIFETIME_MS }, async (key) => {
     const series = new Set<string>();
-    /** Number of samples that the importer rejected, for each reason. */
+    /** Number of samples that the importer refused, for each reason. */
     const refused: Record<string, number> = {};
     /** Number of samples stored, stale markers included. */
     let samples = 0;

@@ -77,7 +77,7 @@ const retire: Actor = {
     if (chosen === undefined || chosen.host.state === 'retired' || chosen.tenant.hosts.length < 2) return;
     const { tenant, host } = chosen;
     host.state = 'retired';
-    // Wait for posts that are in flight: after the retirement, the API would reject them.
+    // Wait for posts that are in flight: after the retirement, the API would refuse them.
     await stage.sleep(5 * MINUTE_MS);
     await stage.insist(tenant, 'POST', `/api/v0/hosts/${host.id}/retire`, {});
     await stage.createHost(tenant);

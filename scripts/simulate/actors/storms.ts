@@ -47,7 +47,7 @@ const stallFlusher: Actor = {
   },
 };
 
-/** For some minutes, a service rejects or fails so many calls that clients exhaust their retries. */
+/** For some minutes, a service refuses or fails so many calls that clients exhaust their retries. */
 const outage: Actor = {
   name: 'a service has an outage',
   everyMs: [6 * HOUR_MS, 2 * DAY_MS],

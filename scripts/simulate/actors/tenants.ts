@@ -2,10 +2,10 @@ import { DAY_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { LEAST_RETENTION_MS, RETENTION_MS, type Stage, type Tenant } from '../stage';
 import type { Actor } from './actor';
 
-/** Time after which a revoked key or a deleted tenant's key is rejected, in ms (tenancy/deleted-tenants.ts). */
+/** Time after which a revoked key or a deleted tenant's key is refused, in ms (tenancy/deleted-tenants.ts). */
 const REVOKED_WITHIN_MS = 5 * MINUTE_MS;
 
-/** Checks that a revoked key is rejected. Sends several requests, to reach instances that have cached the key. */
+/** Checks that a revoked key is refused. Sends several requests, to reach instances that have cached the key. */
 async function expectDead(stage: Stage, key: string, what: string): Promise<void> {
   await stage.sleep(REVOKED_WITHIN_MS);
   for (let i = 0; i < 3; i++) {

@@ -5,12 +5,12 @@ import { isChange } from '../tasks/notification';
 /** Result of an attempt to deliver a batch to its destinations. */
 export interface Attempt {
   /**
-   * Ids of the destinations that have accepted or permanently rejected the batch, in this attempt or an earlier one.
+   * Ids of the destinations that have accepted or permanently refused the batch, in this attempt or an earlier one.
    */
   readonly taken: ReadonlySet<string>;
   /** Whether all destinations are in `taken`. */
   readonly isTaken: boolean;
-  /** Why receivers permanently rejected the batch. */
+  /** Why receivers permanently refused the batch. */
   readonly refused: ReadonlySet<string>;
   /** Failures of this attempt that may be temporary, by destination id. */
   readonly failures: ReadonlyMap<string, string>;
@@ -23,9 +23,9 @@ export interface Attempt {
  * - `wait`: leave it in the outbox, unchanged.
  * - `putOff`: store its progress, and the time of its next attempt.
  * - `sent`: remove it from the outbox.
- * - `refused`: move it to the undelivered batches. Each destination has accepted or rejected it, and at least one has
- *   rejected it.
- * - `giveUp`: move it to the undelivered batches. Some destinations have neither accepted nor rejected it, and are not
+ * - `refused`: move it to the undelivered batches. Each destination has accepted or refused it, and at least one has
+ *   refused it.
+ * - `giveUp`: move it to the undelivered batches. Some destinations have neither accepted nor refused it, and are not
  *   attempted again.
  */
 export type NextStep =

@@ -5,7 +5,7 @@ import { requirePublicHost } from '../../platform/public-address';
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
 
-  /** @param isFinal whether the receiver would also reject a retry */
+  /** @param isFinal whether the receiver would also refuse a retry */
   constructor(
     message: string,
     readonly isFinal: boolean,

@@ -108,7 +108,7 @@ export function receiverWebhookBody(batch: NotificationBatch, externalUrl: strin
   });
 }
 
-/** Replaces characters of label names that Alertmanagers before 0.27 reject. */
+/** Replaces characters of label names that Alertmanagers before 0.27 refuse. */
 function objectOf(labels: Labels): Record<string, string> {
   return Object.fromEntries(
     labels.map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_'), value]),

@@ -80,7 +80,7 @@ export interface SendReport {
   readonly sent: number;
   /** Number of failed requests. */
   readonly failed: number;
-  /** Number of notifications that are no longer retried: permanently rejected, or attempted too often. */
+  /** Number of notifications that are no longer retried: permanently refused, or attempted too often. */
   readonly dropped: number;
   /** Age of the oldest batch that a destination has not accepted, in ms. */
   readonly outboxAgeMs: number;

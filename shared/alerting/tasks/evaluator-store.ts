@@ -51,11 +51,11 @@ export interface Delivery {
   readonly attempts: number;
   /** Time of the next attempt, as Unix time in ms. */
   readonly dueMs: number;
-  /** Ids of the destinations that have accepted or permanently rejected the batch. */
+  /** Ids of the destinations that have accepted or permanently refused the batch. */
   readonly taken: readonly string[];
   /**
-   * Why receivers permanently rejected the batch. An undelivered batch also has the last failure of each receiver that
-   * neither accepted nor rejected it.
+   * Why receivers permanently refused the batch. An undelivered batch also has the last failure of each receiver that
+   * neither accepted nor refused it.
    */
   readonly refused: readonly string[];
 }

@@ -6,7 +6,7 @@ import { durationParameter, integerParameter } from './values';
 
 /**
  * A posted sample, as the OpenAPI document shows it. The post function validates samples itself: it drops and counts
- * invalid samples, but does not reject the request.
+ * invalid samples, but does not refuse the request.
  */
 const postedSample = {
   type: 'object',

@@ -14,7 +14,7 @@ export interface Route {
   /** Right that the API key needs; `none` for a route without a key. */
   readonly right: Right | 'none';
   readonly function: FunctionName;
-  /** The tenant's budgets per minute that a request uses. A request over one of them is rejected. */
+  /** The tenant's budgets per minute that a request uses. A request over one of them is refused. */
   readonly budgets?: readonly BudgetName[];
   /** True if a request counts as a read of samples. */
   readonly readsSamples?: true;

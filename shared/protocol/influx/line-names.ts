@@ -53,7 +53,7 @@ export class LineNames implements KnownNames<LineHead> {
   /**
    * Creates a head, after {@link findHead} returned none.
    *
-   * @returns the head; or a string with the reason why its series are rejected
+   * @returns the head; or a string with the reason why its series are refused
    */
   addHead(body: Buffer, start: number, end: number): LineHead | string {
     const parsed = parseHead(body.toString('utf8', start, end));

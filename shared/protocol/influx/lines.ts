@@ -10,7 +10,7 @@ import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 /** Maximum number of invalid lines named in a response. */
 const MAX_PROBLEMS = 20;
 
-/** A rejected line, with the reason. */
+/** A refused line, with the reason. */
 export interface LineProblem {
   /** Line number, starting at 1. */
   readonly line: number;
@@ -134,7 +134,7 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
 /**
  * Finds or creates the head of a line.
  *
- * @returns the head; or a string with the reason why the line's series are rejected
+ * @returns the head; or a string with the reason why the line's series are refused
  */
 function headOf(names: LineNames, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
   const { count, headStart, headEnd, keyStarts, keyEnds } = reader;

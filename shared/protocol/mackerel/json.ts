@@ -38,7 +38,7 @@ type SamplesByTime = Map<number, Map<string, number>>;
  * Reads a post of Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr
  * posts when it has no samples.
  *
- * Invalid elements are dropped and counted; all others are stored. The body is never rejected as a whole, because
+ * Invalid elements are dropped and counted; all others are stored. The body is never refused as a whole, because
  * mackerel-agent would resend it for an hour.
  */
 export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
@@ -165,7 +165,7 @@ function flawOf(
   if (namesHost && (typeof hostId !== 'string' || !isGivenId(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
-  // Mackerel's Go client omits a time of 0. Nevertheless, a missing time is rejected like any other invalid time.
+  // Mackerel's Go client omits a time of 0. Nevertheless, a missing time is refused like any other invalid time.
   if (typeof time !== 'number' || !Number.isSafeInteger(time) || time < 0) return 'time';
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'value';
   if (time * 1000 < nowMs - maxAgeMs) return 'tooOld';

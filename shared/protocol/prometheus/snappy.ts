@@ -13,8 +13,8 @@ let uncompress: ReturnType<typeof snappyUncompressor> | undefined;
  * Uncompresses a snappy block (not the framed format).
  *
  * The announced length is checked before anything is allocated. A block that yields fewer bytes than announced is
- * rejected, because the rest of the buffer would hold bytes of an earlier request. A block that yields more bytes is
- * rejected, too.
+ * refused, because the rest of the buffer would hold bytes of an earlier request. A block that yields more bytes is
+ * refused, too.
  *
  * @throws {RequestTooLargeError} when the block announces more than {@link MAX_UNCOMPRESSED_BYTES}
  * @throws {MalformedBytesError}

@@ -146,7 +146,7 @@ function numberOf(text: string, fail: (message: string) => never): bigint | numb
   const digits = text.replaceAll('_', '');
   const magnitude = digits.replace(/^[+-]/, '');
   if (/^(0[xXbBoO][0-9a-fA-F]+|\d+)$/.test(magnitude)) {
-    // `08` is not a valid octal number. Go rejects it with the same message.
+    // `08` is not a valid octal number. Go refuses it with the same message.
     if (/^0\d*[89]/.test(magnitude)) return fail(`integer overflow: ${text}`);
     const value = BigInt(/^0\d/.test(magnitude) ? `0o${magnitude.slice(1)}` : magnitude);
     if (value >= 1n << 63n) return fail(`integer overflow: ${text}`);

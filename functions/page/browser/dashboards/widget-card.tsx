@@ -53,7 +53,7 @@ export function attempt<T>(compute: () => T): { readonly value?: T; readonly pro
   }
 }
 
-/** Wraps `onSettled` so that it ignores rejected requests: they concern only the widget, not the page. */
+/** Wraps `onSettled` so that it ignores refused requests: they concern only the widget, not the page. */
 export function unlessRefused(onSettled: ViewProps['onSettled']): ViewProps['onSettled'] {
   return (error) => error?.kind !== 'refused' && onSettled(error);
 }

@@ -54,7 +54,7 @@ export function textOf({ kind }: Field, value: unknown): string {
 }
 
 /**
- * Parses the text of an input. Text that is not a number is kept as text; the server rejects it and gives the reason.
+ * Parses the text of an input. Text that is not a number is kept as text; the server refuses it and gives the reason.
  */
 export function parseText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
@@ -70,7 +70,7 @@ export function parseText({ kind }: Field, text: string): unknown {
   return text;
 }
 
-/** The reasons why the server rejected an object: by field, and for the object as a whole. */
+/** The reasons why the server refused an object: by field, and for the object as a whole. */
 export interface Problems {
   readonly byField: ReadonlyMap<string, string>;
   readonly other: string | undefined;
@@ -79,7 +79,7 @@ export interface Problems {
 export const NO_PROBLEMS: Problems = { byField: new Map(), other: undefined };
 
 /**
- * Splits the message of a rejected request, such as `name: expected ..., got ""; duration is missing`, into the reasons
+ * Splits the message of a refused request, such as `name: expected ..., got ""; duration is missing`, into the reasons
  * for each of the form's fields.
  */
 export function problemsOf(message: string, fields: readonly Field[]): Problems {

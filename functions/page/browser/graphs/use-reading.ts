@@ -61,7 +61,7 @@ export function useReading<T>(
         if (!landed()) return;
         mine.abort.abort();
         setState((old) => ({ ...old, error: reason.message }));
-        // Do not retry a rejected request: it would be rejected again.
+        // Do not retry a refused request: it would be refused again.
         if (!(reason instanceof ApiError && reason.kind === 'refused'))
           setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
         onSettled(reason instanceof ApiError ? reason : undefined);
