@@ -26,6 +26,7 @@ export interface ArchiveCount {
   readonly expired: number;
   /** Number of archive objects removed because the retention of their day has ended. */
   readonly expiredObjects: number;
+  /** Number of partition-days that failed; a partition whose days cannot be read counts as one. */
   readonly failed: number;
   /** How long ago the oldest remaining day should have been archived, in ms; 0 if no day is late. */
   readonly lagMs: number;
@@ -47,14 +48,17 @@ export interface ArchiveRun {
   readonly hasTime: () => boolean;
   /** Called within a partition-day. Returns whether to stop. The next run continues the day. */
   readonly mustStop: () => boolean;
-  /** Called with all days of a partition, each time that this run reads them. */
-  readonly onDays?: (ref: PartitionRef, days: readonly ManifestDay[]) => Promise<void>;
+  /** Called with all days of a partition, before the first is archived. */
+  readonly onDays?: ((ref: PartitionRef, days: readonly ManifestDay[]) => Promise<void>) | undefined;
   /** Called for every day that this run archived or removed. */
   readonly onChanged?: (ref: PartitionRef) => void;
   /** Called for every day from which data was removed because the day's retention has ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
-  /** Called for every day that failed. The run continues with the other days. */
-  readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
+  /**
+   * Called for every day that failed, and with `all` if the days of a partition cannot be read. The run continues with
+   * the other days.
+   */
+  readonly onFailure: (ref: PartitionRef, day: Day | 'all', error: Error) => void;
 }
 
 /** Maximum number of partition-days processed at the same time. Each takes up to about 200 MB in the archiver. */
@@ -95,7 +99,7 @@ export async function archivePartitions(
   const purged = await eachDay(
     dependencies,
     partitions,
-    run,
+    { ...run, onDays: undefined },
     () => true,
     async (ref, entry) => {
       if (!run.hasTime()) return { unpurged: 1 };
@@ -152,12 +156,19 @@ async function eachDay(
   isToDo: (ref: PartitionRef, entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
+  let unread = 0;
   const found = await mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<DayOfPartition[]> => {
-    const days = await manifest.days(ref, '1970-01-01', '9999-12-31');
-    await onDays?.(ref, days);
-    return days
-      .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(ref, entry))
-      .map((entry) => ({ ref, entry }));
+    try {
+      const days = await manifest.days(ref, '1970-01-01', '9999-12-31');
+      await onDays?.(ref, days);
+      return days
+        .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(ref, entry))
+        .map((entry) => ({ ref, entry }));
+    } catch (error) {
+      unread++;
+      onFailure(ref, 'all', error as Error);
+      return [];
+    }
   });
   const byTenant = Map.groupBy(found.flat(), ({ ref }) => ref.tenantId);
   const counts = await mapLimited(inTurns(byTenant.values()), WORKERS, async ({ ref, entry }) => {
@@ -168,7 +179,7 @@ async function eachDay(
       return { failed: 1 };
     }
   });
-  return counts.reduce(add, NOTHING);
+  return counts.reduce(add, { ...NOTHING, failed: unread });
 }
 
 /** Merges lists: the first item of each list comes first, then the second item of each list, and so on. */
