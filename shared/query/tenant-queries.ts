@@ -44,7 +44,7 @@ export interface PromqlChoices {
 
 /**
  * Runs a tenant's queries, and limits each of them. The API, rules and monitors use it for PromQL; remote read and
- * federation use it to read samples. Queries that run at the same time share requests.
+ * federation use it to read samples. Queries that begin on one object and run at the same time share requests.
  *
  * A query of the API also needs a permit (http/metered.ts). Rules and monitors need none, but their time is charged
  * (alerting/invocation.ts).
@@ -77,10 +77,10 @@ export class TenantQueries {
    */
   begin(timeMs = 1000 * this.limits.seconds, advice = ''): TenantQuery {
     const { series, samples } = this.limits;
-    const startedMs = Date.now();
-    const budget = new ReadBudget(this.limits, () => Date.now() - startedMs >= timeMs);
+    const startedMs = performance.now();
+    const budget = new ReadBudget(this.limits, () => performance.now() - startedMs >= timeMs);
     return {
-      store: new TierSamples(this.querier, this.stage.retention, startedMs, budget, advice),
+      store: new TierSamples(this.querier, this.stage.retention, Date.now(), budget, advice),
       budget,
       options: {
         limits: { maxSeries: series, maxSamples: samples, maxValues: MAX_VALUES },
