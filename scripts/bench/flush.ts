@@ -13,7 +13,7 @@ import { lineOf } from './harness/report';
 import { type Stores, startStores } from './harness/stores';
 import { Worker } from './harness/worker';
 import { makeMinute, offer, postMinute, startIngest } from './ingest-load';
-import type { Flushed, FlushTask } from './workers/flush';
+import type { Flushed, FlushRun } from './workers/flush';
 import type { Way } from './workers/ingest';
 
 /**
@@ -69,8 +69,8 @@ export function flushOurs(outer: Harness, options: Flushing) {
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
-    const task: FlushTask = { drain: true, before, lane: 0, lanes: 1 };
-    const { samples, windows, bytes, calls, ...flushed } = await flusher.request<Flushed>(task);
+    const run: FlushRun = { drain: true, before, lane: 0, lanes: 1 };
+    const { samples, windows, bytes, calls, ...flushed } = await flusher.request<Flushed>(run);
     const perMillion = (total: number) => (total * 1e6) / samples;
     const cpu = {
       flusher: perMillion(flushed.cpuMs) / 1000,

@@ -61,7 +61,7 @@ export function tenantCommands(): Command {
         )
         .option(
           '--retention <duration>',
-          "how long samples can be read, such as 90d, between the stage's warmTtl and its retention; older days are deleted for good within a day; the value default restores the stage's",
+          "how long samples can be read, such as 90d, between the stage's warmTtl and its retention; older days are deleted for good within a few hours; the value default restores the stage's",
           (text) => (text === 'default' ? text : parseDurationOption(text)),
         )
         .action((name: string, options: CommonOptions & SetOptions) => {

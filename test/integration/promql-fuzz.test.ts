@@ -15,7 +15,7 @@ import { encodeV1 } from '../unit/protocol/prometheus/messages';
 /** Number of queries; `npm run test:long` sends 200,000. */
 const QUERIES = IS_LONG ? 200_000 : 400;
 /** Number of concurrent requests. */
-const LANES = 2;
+const PARALLEL = 2;
 /**
  * Part of the response when a call of a store takes longer than 2.5 s, or 4 s for memory. On a busy machine, the
  * stand-in for AWS may not get the CPU for so long. As clients should, the test sends the query again.
@@ -190,7 +190,7 @@ describe(`${QUERIES} queries of PromQL over HTTP (SEED=${SEED})`, () => {
       process.stdout.write(`${done} queries: ${JSON.stringify([...statuses])}, ${mb} MB at most\n`);
     };
     for (let done = 0; done < QUERIES; done += requests.length)
-      await mapLimited(requests, LANES, async () => {
+      await mapLimited(requests, PARALLEL, async () => {
         const { method, path, parameters } = request();
         const form = new URLSearchParams(parameters);
         const url = new URL(`/prometheus/api/v1/${path}`, stack.url);

@@ -9,7 +9,7 @@ import { ownCpu } from '../harness/cpu';
 import { serve } from '../harness/serve';
 import { writeUnitsOfCall } from '../harness/write-units';
 
-export interface FlushTask {
+export interface FlushRun {
   readonly drain: true;
   /** Memory's clock in ms. */
   readonly before: number;
@@ -32,11 +32,11 @@ watchAws((call) => {
   made.push(call);
 });
 
-async function flush(task: FlushTask): Promise<Flushed> {
+async function flush(run: FlushRun): Promise<Flushed> {
   made.length = 0;
   const startMs = Date.now();
   const cpu = ownCpu();
-  const { windows, samples, bytes, remaining, failed } = await flusher(task, CONTEXT);
+  const { windows, samples, bytes, remaining, failed } = await flusher(run, CONTEXT);
   const cpuMs = cpu();
   const endMs = Date.now();
   if (remaining + failed > 0) throw new Error(`${failed} group-windows failed, ${remaining} remain`);

@@ -8,7 +8,7 @@ import { FOUR_DAYS, randomSamples } from '../../support/random-samples';
 import { RolledStore } from '../../support/rolled-store';
 import { SEED } from '../../support/seed';
 
-/** Number of expressions, set by FUZZ_PROMQL. Each is evaluated unchanged and with a few characters changed. */
+/** Number of expressions. Each is evaluated unchanged and with a few characters changed. */
 const EXPRESSIONS = IS_LONG ? 100_000 : 300;
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Takes bodies that are meant to cost far more than their bytes. The run is short by default.
- * `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body in its own
- * process.
+ * Takes bodies that are meant to cost far more than their bytes. A long run (`LONG=1`) measures
+ * each body in its own process.
  */
 
 import { spawnSync } from 'node:child_process';

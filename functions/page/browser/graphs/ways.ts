@@ -47,13 +47,13 @@ export interface DrawnQuery {
 }
 
 /** Minimum range of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
-const MIN_WINDOW_S = 300;
+const MIN_RATE_S = 300;
 const QUANTILES = [0.5, 0.9, 0.99];
 
 /** Returns the queries that show a counter or histogram in a given way, at a given step length. */
 export function queriesOf({ kind, name, matchers }: Measure, way: Way, stepS: number): DrawnQuery[] {
-  const window = `[${durationText(Math.max(MIN_WINDOW_S, stepS))}]`;
-  const over = (call: string, metric: string) => `${call}(${metric}${matchers}${window})`;
+  const range = `[${durationText(Math.max(MIN_RATE_S, stepS))}]`;
+  const over = (call: string, metric: string) => `${call}(${metric}${matchers}${range})`;
   if (kind === 'counter') return [{ query: over(way, name) }];
   const total = (suffix: string) => `sum(${over('rate', `${name}_${suffix}`)})`;
   switch (way) {
