@@ -96,7 +96,7 @@ export async function startHotServer(
 }
 
 export interface AwsOptions {
-  /** Decides everything random (aws.py). @default the variable SEED, else random */
+  /** Seed of every random choice (aws.py). @default the variable SEED, else random */
   readonly seed?: number | undefined;
   /** File from {@link writeRights}. @default functions may do everything */
   readonly rightsFile?: string | undefined;

@@ -50,7 +50,7 @@ export interface StackOptions {
    */
   readonly faults?: HostFaults;
   /**
-   * Decides everything random in the stand-ins: the order of sequence numbers between shards, and when AWS's freedoms
+   * Seed of every random choice in the stand-ins: the order of sequence numbers between shards, and when AWS's freedoms
    * are used.
    *
    * @default random

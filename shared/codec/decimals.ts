@@ -96,7 +96,7 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   const decimals = tryFactor(values, bits, 1);
   if (decimals !== undefined && !isNoisy(decimals, count)) return decimals;
   for (const factor of FACTORS) {
-    if (factor === 1 || !fitsTried(values, factor)) continue;
+    if (factor === 1 || !fitsFactor(values, factor)) continue;
     const factored = tryFactor(values, bits, factor);
     if (factored !== undefined && !isNoisy(factored, count)) return factored;
   }
@@ -108,12 +108,12 @@ export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }
 
-/** Whether at least three quarters of the values that are tried are decimals with this factor. */
-function fitsTried(values: Float64Array, factor: number): boolean {
-  const tried = Math.min(values.length, FACTOR_TRIED);
+/** Looks at a few values. Returns whether at least three quarters of them are decimals with this factor. */
+function fitsFactor(values: Float64Array, factor: number): boolean {
+  const count = Math.min(values.length, FACTOR_VALUES);
   let fitting = 0;
-  for (let i = 0; i < tried; i++) {
-    const value = values[Math.floor((i * values.length) / tried)]!;
+  for (let i = 0; i < count; i++) {
+    const value = values[Math.floor((i * values.length) / count)]!;
     if (value - value !== 0) continue;
     const exponent = raiseExponent(value, -1, SHORT_MANTISSA, factor);
     if (
@@ -122,18 +122,18 @@ function fitsTried(values: Float64Array, factor: number): boolean {
     )
       fitting++;
   }
-  return fitting * 4 >= tried * 3;
+  return fitting * 4 >= count * 3;
 }
 
-/** Number of values that {@link fitsTried} examines. */
-const FACTOR_TRIED = 12;
+/** Number of values that {@link fitsFactor} examines. */
+const FACTOR_VALUES = 12;
 
 /** Finds the decimals of values for one factor. Returns undefined if too many values are not decimals. */
 function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Decimals | undefined {
   const count = values.length;
   const { mantissas, ulps, exceptions } = scratch;
   const maxExceptions = 1 + (count >> 4);
-  const start = tryExponents(values, factor);
+  const start = firstExponent(values, factor);
   let { exponent } = start;
   let searches = 0;
   let power = denominator(factor, exponent);
@@ -192,13 +192,13 @@ const MAX_SEARCHES = 64;
  * few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not determine the exponent of all
  * values. So mantissas of that length are allowed only if more than a quarter of these values need them.
  */
-function tryExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
-  const tried = Math.min(values.length, TRIED);
+function firstExponent(values: Float64Array, factor: number): { exponent: number; limit: number } {
+  const count = Math.min(values.length, EXPONENT_VALUES);
   let short = 0;
   let longest = 0;
   let longCount = 0;
-  for (let i = 0; i < tried; i++) {
-    const value = values[Math.floor((i * values.length) / tried)]!;
+  for (let i = 0; i < count; i++) {
+    const value = values[Math.floor((i * values.length) / count)]!;
     // Skip values that are integers, without a search.
     if (value === 0 || (value + ROUND - ROUND === value && Math.abs(value) < SHORT_MANTISSA)) continue;
     const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA, factor) : -1;
@@ -209,15 +209,15 @@ function tryExponents(values: Float64Array, factor: number): { exponent: number;
       longCount++;
     }
   }
-  return longCount * 4 > tried
+  return longCount * 4 > count
     ? { exponent: Math.max(short, longest), limit: MAX_MANTISSA }
     : { exponent: short, limit: SHORT_MANTISSA };
 }
 
 /** The limit on mantissas unless many values need longer ones: about 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
-/** Number of values that {@link tryExponents} examines. */
-const TRIED = 24;
+/** Number of values that {@link firstExponent} examines. */
+const EXPONENT_VALUES = 24;
 
 /**
  * Returns the lowest exponent above `exponent` for which a value is a decimal. If there is none, returns one
