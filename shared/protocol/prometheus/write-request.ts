@@ -1,7 +1,7 @@
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
 import { type Encoded, FieldRange } from '../field-range';
 import { RequestTooLargeError } from '../protocol';
-import { VARINT, WireReader } from '../wire';
+import { BYTES, VARINT, WireReader } from '../wire';
 import { type TimeSeries, writeSeries } from './time-series';
 
 /**
@@ -207,6 +207,9 @@ const SERIES_FIELDS = {
   2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
 } as const;
 
+/** The tag of a Label message (version 1) and of packed references (version 2). */
+const LABELS_TAG = 8 + BYTES;
+
 function decodeSeries(
   reader: WireReader,
   version: RemoteWriteVersion,
@@ -218,6 +221,9 @@ function decodeSeries(
   const before = columns.sampleCount + columns.histograms;
   // The bytes of the label fields, with their tags, identify a known series.
   labels.clear();
+  const first = reader.at;
+  reader.skipShort(LABELS_TAG);
+  if (reader.at > first) labels.add(first, reader.at);
   for (let start = reader.at; reader.next(); start = reader.at) {
     if (reader.field === 1) {
       if (version === 2 && reader.type === VARINT) reader.uvarint();
