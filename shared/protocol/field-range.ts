@@ -25,7 +25,8 @@ export class FieldRange implements Encoded {
   clear(): void {
     this.bytes = this.body;
     this.start = this.end = 0;
-    this.parts.length = 0;
+    // Setting the length of an array is slow even if it is empty already.
+    if (this.parts.length > 0) this.parts.length = 0;
   }
 
   /** Skips the reader's current field, and adds its bytes. `start` is the index of the field's tag. */
