@@ -37,7 +37,6 @@ export interface ArchiveLimits {
   readonly mustStop: () => boolean;
 }
 
-const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
  * Maximum number of warm items in one object. The writer holds the revisions of all these items; the
  * revisions of this many items take about 100 MB.
@@ -57,7 +56,7 @@ export async function archiveDay(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   { day }: Pick<ManifestDay, 'day'>,
-  limits: ArchiveLimits = DEFAULT_LIMITS,
+  limits: ArchiveLimits,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
   // Read the entry before the warm items. A flush that adds items after that also raises the entry's count of

@@ -22,7 +22,7 @@ import { TenantIndexes } from '../../shared/query/tenant-index';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -157,7 +157,7 @@ describe('deletions', () => {
     const archive = () =>
       days(async (day) => {
         const entry = (await tiers.manifest.get(ref, day))!;
-        expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+        expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS)).toBe(true);
       });
 
     return {

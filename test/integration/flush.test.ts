@@ -24,7 +24,7 @@ import { readSeries } from '../../shared/query/read-series';
 import { encodeRecord } from '../../shared/stream/record';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
 /** Number of names, more than one layout can hold. */
@@ -421,13 +421,13 @@ describe('moving group-windows', () => {
         });
       },
     });
-    expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, entry)).toBe(true);
+    expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, entry, ARCHIVE_LIMITS)).toBe(true);
     expect(await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).toEqual({ items: 0, remains: true });
     expect([...(await read('race', 'a'))]).toEqual([
       [0, 1],
       [1, 2],
     ]);
-    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS)).toBe(true);
     expect((await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).remains).toBe(false);
     expect([...(await read('race', 'a'))]).toEqual([
       [0, 1],
@@ -445,9 +445,11 @@ describe('moving group-windows', () => {
         throw new Error('killed');
       },
     });
-    await expect(archiveDay({ ...tiers, manifest, now: Date.now }, ref, entry)).rejects.toThrow('killed');
+    await expect(
+      archiveDay({ ...tiers, manifest, now: Date.now }, ref, entry, ARCHIVE_LIMITS),
+    ).rejects.toThrow('killed');
     expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
-    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS)).toBe(true);
     await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
     expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
   });
@@ -487,7 +489,7 @@ describe('moving group-windows', () => {
     const expected = [[0, Math.sin(FLOOD - 1)]];
     expect([...(await read('wide', `w${FLOOD - 1}`))]).toEqual(expected);
     const entry = (await tiers.manifest.get(ref, dayOf(start)))!;
-    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS)).toBe(true);
     expect((await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).remains).toBe(false);
     expect([...(await read('wide', `w${FLOOD - 1}`))]).toEqual(expected);
     expect([...(await read('flood', `flood.${FLOOD - 1}`))]).toEqual([[(FLOOD - 1) / 1000, FLOOD - 1]]);

@@ -24,7 +24,7 @@ import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -135,8 +135,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
         beforeMs,
         archiveAfterMs: 0,
         retentionMs: () => 460 * DAY,
-        partBytes: 256_000_000,
-        mustStop: () => false,
+        ...ARCHIVE_LIMITS,
         purgeAgeMs: 0,
         hasTime: () => true,
         onFailure: (ref, _, error) => failed(ref, error),

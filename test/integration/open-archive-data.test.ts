@@ -16,7 +16,7 @@ import { readSeries } from '../../shared/query/read-series';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const DAY = 86_400_000;
 const REPOSITORY = join(__dirname, '..', '..');
@@ -99,7 +99,8 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
   }
 
   async function archive(all: Iterable<string>): Promise<void> {
-    for (const day of all) expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day })).toBe(true);
+    for (const day of all)
+      expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day }, ARCHIVE_LIMITS)).toBe(true);
   }
 
   /** Copies the bucket, while others may write to it. */

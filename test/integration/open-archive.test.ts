@@ -15,7 +15,7 @@ import type { OutgoingRecord } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, queryInDuckdb, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -75,7 +75,8 @@ describe('the archive', () => {
   }
 
   async function archive(): Promise<void> {
-    for (const day of days) expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day })).toBe(true);
+    for (const day of days)
+      expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day }, ARCHIVE_LIMITS)).toBe(true);
   }
 
   /** Copies the archive's objects from the bucket. */

@@ -34,7 +34,7 @@ import { IS_LONG } from '../support/long';
 import { anyQuery, anySamples, expectSame } from '../support/rolled-queries';
 import { rowOfSeries, sourceRows } from '../support/rows';
 import { SEED } from '../support/seed';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -100,7 +100,7 @@ describe('PromQL over rollups', () => {
     await post(FROM, TO - DAY);
     await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
     for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'))
-      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+      await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS);
     await rollUpPartitions({ ...tiers, rollups }, [ref], {
       hasTime: () => true,
       onFailure: (_, __, error) => {
@@ -247,7 +247,7 @@ describe(`PromQL over rollups of changing samples (SEED=${SEED})`, () => {
   async function archive(): Promise<void> {
     await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
     for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'))
-      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+      await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS);
   }
 
   async function rollUp(): Promise<void> {

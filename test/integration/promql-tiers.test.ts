@@ -26,7 +26,7 @@ import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { rowOfSeries, sourceRows } from '../support/rows';
 import { SEED } from '../support/seed';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 /** Number of expressions in each state of the tiers. */
 const EXPRESSIONS = IS_LONG ? 1_000 : 10;
@@ -144,7 +144,7 @@ describe(`PromQL over samples in all tiers (SEED=${SEED})`, () => {
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
     for (const ref of refs)
       for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
-        await archiveDay(archiver, ref, entry);
+        await archiveDay(archiver, ref, entry, ARCHIVE_LIMITS);
         await purgeDay(archiver, ref, entry, 0);
       }
   }

@@ -19,7 +19,7 @@ import { Querier } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { rowOfSeries, sourceRows } from '../support/rows';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -57,7 +57,7 @@ describe('what a read costs', () => {
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
     await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
     for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
-      await archiveDay(archiver, ref, entry);
+      await archiveDay(archiver, ref, entry, ARCHIVE_LIMITS);
       await purgeDay(archiver, ref, entry, 0);
     }
     await post('young', [now]);

@@ -24,7 +24,7 @@ import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { IS_LONG } from '../support/long';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -245,7 +245,8 @@ describe('rollups', () => {
         if (step.kind === 'flush')
           await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
         else if (step.kind === 'archive')
-          for (const entry of await days()) await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+          for (const entry of await days())
+            await archiveDay({ ...tiers, now: Date.now }, ref, entry, ARCHIVE_LIMITS);
         else if (step.kind === 'purge')
           for (const entry of await days()) await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
         else if (step.kind === 'roll up') await rollUp();

@@ -22,7 +22,7 @@ import { TenantIndexes } from '../../shared/query/tenant-index';
 import { Pools } from '../../shared/stream/pools';
 import { rowRecords } from '../../shared/stream/row-records';
 import { rowOfSeries, sourceRows } from '../support/rows';
-import { startTiers, type Tiers } from '../support/tiers';
+import { ARCHIVE_LIMITS, startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -131,7 +131,7 @@ describe('samples split over memory, warm table and archive', () => {
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
     for (const ref of refs)
       for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
-        await archiveDay(archiver, ref, entry);
+        await archiveDay(archiver, ref, entry, ARCHIVE_LIMITS);
         await purgeDay(archiver, ref, entry, 0);
       }
   }

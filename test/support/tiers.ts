@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { localAws, provision, tableOf } from '../../scripts/local/provision';
 import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
+import type { ArchiveLimits } from '../../shared/archive/execute';
 import { CatalogueWriter } from '../../shared/catalogue/catalogue-writer';
 import { ArchiveDirectory } from '../../shared/cold/archive-directory';
 import { ColdTier } from '../../shared/cold/cold-tier';
@@ -14,6 +15,7 @@ import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { CommonLayouts } from '../../shared/ingest/common-layouts';
 import type { Day, PartitionRef } from '../../shared/model/placement';
+import { parseSettings } from '../../shared/platform/settings';
 import { SelectionCache } from '../../shared/query/selection-cache';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
@@ -33,6 +35,12 @@ import { temporaryDir } from './temporary-dir';
 
 const DAY_MS = 86_400_000;
 const [RETRIES, RETRY_MS] = [8, 5];
+
+/** The archiver's limits in a stage with the default settings, and with time enough. */
+export const ARCHIVE_LIMITS: ArchiveLimits = {
+  partBytes: parseSettings({}).archivePartBytes,
+  mustStop: () => false,
+};
 
 export type Tiers = ReturnType<typeof connectTiers>;
 
