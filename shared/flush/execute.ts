@@ -1,5 +1,5 @@
 import type { CatalogueWriter } from '../catalogue/catalogue-writer';
-import { decodeFrame, type Frame, mergeBlocks, openChunk } from '../codec';
+import { decodeFrame, type Frame, openChunk } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { digestFrames, type Lease, type MovedFrames } from '../hot/frame-mover';
 import type { HotTier } from '../hot/hot-tier';
@@ -145,15 +145,23 @@ async function moveWindow(
       },
     );
     const { layer, merged, layout } = planLayer(layouts, items);
-    let block = gather(layout, layouts, frames);
-    for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
+    const added = gather(layout, layouts, frames);
     // The chunk names its layout only by id. Put the layout into the catalogue before writing the chunk: without the
     // layout, nobody could tell which series the chunk contains.
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
     let isWritten = true;
-    const puts = planItems(block, windowStart, merged);
+    const puts = planItems(
+      added,
+      windowStart,
+      merged.map(({ startMs, revision, opened, layout: own }) => ({
+        startMs,
+        revision,
+        isInLayout: own.id === layout.id,
+        block: () => inLayout(opened.block(), own, layout),
+      })),
+    );
     const isDivided = isInSeveral(items, puts);
     if (isDivided) await warm.noteDivided(ref, day);
     for (const { replaces, ...item } of puts) {

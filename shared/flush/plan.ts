@@ -1,4 +1,4 @@
-import { type Block, cutBlock, encodeChunk, sliceBlock } from '../codec';
+import { type Block, cutBlock, encodeChunk, mergeBlocks, sampleCount } from '../codec';
 import type { Id } from '../model/id';
 import { type Layout, MAX_MERGED_BYTES, mergeLayouts } from '../model/layout';
 import { type Day, dayOf } from '../model/placement';
@@ -8,9 +8,9 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf } from '../warm/warm-tier';
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are due, and
  * announces their days in the manifest, which opens the days. It takes the first frames of each window
- * ({@link planTake}), and merges them with the warm items of one layer of the window ({@link planLayer}). It divides
- * the result into items, and puts the items that changed ({@link planItems}). Then it announces the days again, and
- * trims exactly the frames that it took.
+ * ({@link planTake}), and picks the layer of the window that they go into ({@link planLayer}). It merges them with the
+ * layer's warm items, and puts the items that changed ({@link planItems}). Then it announces the days again, and trims
+ * exactly the frames that it took.
  *
  * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one layer. A
  * window has more layers if all its series together would exceed the bounds of a layout.
@@ -21,6 +21,12 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf } from '../warm/warm-tier';
  * single row. So a row with values for all series must fit into an item; a row of 8,192 series fits.
  */
 export const MAX_CHUNK_SERIES = 8_192;
+
+/**
+ * Maximum number of samples in an item. Very regular samples compress to less than a bit each, so the size of a chunk
+ * does not bound the memory of its block. The codec refuses a block of more than 2^24 samples.
+ */
+const MAX_ITEM_SAMPLES = 2 ** 20;
 
 /**
  * Returns the days to announce as open before the first put, and again after the last put. An archiver that reads
@@ -72,7 +78,7 @@ export interface StoredItem extends Pick<WarmItem, 'layer' | 'startMs' | 'revisi
 export interface LayerPlan<Item> {
   /** Number of the layer, from 0. */
   readonly layer: number;
-  /** The existing items of the layer, with which the frames are merged; none for a new layer. */
+  /** The existing items of the layer; none for a new layer. */
   readonly merged: readonly Item[];
   /** Layout of all series in the frames and in `merged`. */
   readonly layout: Layout;
@@ -106,34 +112,54 @@ export interface ItemPut {
   readonly replaces: string | undefined;
 }
 
+/** An existing item of the layer that the frames of a window go into. */
+export interface LayerItem extends Pick<StoredItem, 'startMs' | 'revision'> {
+  /** Whether the item's chunk already has the layout of {@link LayerPlan.layout}. */
+  readonly isInLayout: boolean;
+  /** Decodes the item, and returns its samples in that layout. */
+  readonly block: () => Block;
+}
+
 /**
- * Divides the block of a layer into warm items. Each existing item is replaced by a new item that begins at the same
- * time. A new item that would be too large is divided further. Leaves out items that did not change.
+ * Merges the frames of a window into the items of a layer. Decodes only the items that get samples, one at a time, since
+ * a layer may have more samples than fit into memory. If the frames add series to the layer's layout, also rewrites all
+ * other items, so that all chunks of a layer have one layout. A new item begins at the same time as the item that it
+ * replaces. An item that would be too large is divided. Leaves out items that did not change.
  *
- * @param block the whole layer: the frames merged with the existing items
+ * @param added the frames, in the layer's layout
  * @param existing the items that the layer has so far
  * @returns the items to put, the latest first. A put may shorten an existing item. By then, the samples that the put
  *   removes are already in a later item, so a reader does not miss them, and a crash between two puts does not lose
  *   them
  */
 export function planItems(
-  block: Block,
+  added: Block,
   windowStart: number,
-  existing: readonly Pick<StoredItem, 'startMs' | 'revision'>[],
+  existing: readonly LayerItem[],
   maxChunkBytes = MAX_ITEM_CHUNK_BYTES,
 ): ItemPut[] {
-  const revisions = new Map(existing.map(({ startMs, revision }) => [startMs, revision]));
-  const starts = [...new Set([windowStart, ...revisions.keys()])].sort((a, b) => a - b);
-  return starts
-    .flatMap((startMs, i) => cutToFit(sliceOf(block, starts, i), startMs, maxChunkBytes))
-    .reverse()
-    .map(({ startMs, chunk }) => ({
-      startMs,
-      chunk,
-      revision: revisionOf(chunk),
-      replaces: revisions.get(startMs),
-    }))
-    .filter(({ revision, replaces }) => revision !== replaces);
+  const items = new Map(existing.map((item) => [item.startMs, item]));
+  const starts = [...new Set([windowStart, ...items.keys()])].sort((a, b) => a - b);
+  const puts: ItemPut[] = [];
+  /** The samples that are in no item of `puts` yet. */
+  let rest = added;
+  for (const [i, startMs] of starts.entries()) {
+    const item = items.get(startMs);
+    // The first item also gets samples from before its start, the last one all samples that are left.
+    const endMs = starts[i + 1] ?? Infinity;
+    const getsSamples = rest.timestamps.length > 0 && rest.timestamps[0]! < endMs;
+    if (!getsSamples && item?.isInLayout !== false) continue;
+    // After a crash between two puts, an item may still have samples that are also in the next item. They stay in `rest`.
+    const [own, later] = cutBlock(item === undefined ? rest : mergeBlocks(rest, item.block()), endMs);
+    rest = later;
+    for (const part of cutToFit(own, startMs, maxChunkBytes))
+      puts.push({
+        ...part,
+        revision: revisionOf(part.chunk),
+        replaces: part.startMs === startMs ? item?.revision : undefined,
+      });
+  }
+  return puts.reverse().filter(({ revision, replaces }) => revision !== replaces);
 }
 
 /**
@@ -149,26 +175,19 @@ export function isInSeveral(
 }
 
 /**
- * Returns the samples of a block from the `i`th start up to the next start. The first item also gets all earlier
- * samples.
- */
-function sliceOf(block: Block, starts: readonly number[], i: number): Block {
-  if (starts.length === 1) return block;
-  const fromMs = i === 0 ? -Infinity : starts[i]!;
-  return sliceBlock(block, fromMs, starts[i + 1] ?? Infinity);
-}
-
-/**
- * Encodes a block as chunks of at most `maxChunkBytes` bytes, halving the block in time as often as needed. Never
- * splits a single row.
+ * Encodes a block as chunks of at most `maxChunkBytes` bytes and {@link MAX_ITEM_SAMPLES} samples, halving the block in
+ * time as often as needed. Never splits a single row.
  */
 function cutToFit(
   block: Block,
   startMs: number,
   maxChunkBytes: number,
 ): { startMs: number; chunk: Uint8Array }[] {
-  const chunk = encodeChunk(block);
-  if (chunk.length <= maxChunkBytes || block.timestamps.length < 2) return [{ startMs, chunk }];
+  const isOneRow = block.timestamps.length < 2;
+  if (isOneRow || sampleCount(block) <= MAX_ITEM_SAMPLES) {
+    const chunk = encodeChunk(block);
+    if (isOneRow || chunk.length <= maxChunkBytes) return [{ startMs, chunk }];
+  }
   const middle = block.timestamps[block.timestamps.length >> 1]!;
   const [head, tail] = cutBlock(block, middle);
   return [...cutToFit(head, startMs, maxChunkBytes), ...cutToFit(tail, middle, maxChunkBytes)];

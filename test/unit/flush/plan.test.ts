@@ -1,10 +1,11 @@
 import type { Block } from '../../../shared/codec';
-import { openChunk } from '../../../shared/codec';
+import { encodeChunk, openChunk } from '../../../shared/codec';
 import { sumFlushes } from '../../../shared/flush/partitions';
 import { announcedDays, MAX_CHUNK_SERIES, planItems, planLayer, planTake } from '../../../shared/flush/plan';
-import { gather } from '../../../shared/model/block-layout';
+import { gather, inLayout } from '../../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
+import { revisionOf } from '../../../shared/warm/warm-tier';
 
 const host = sourceOf.host('web1');
 const layoutOfNames = (...names: string[]) => layoutOf(names.map((name) => metricOf(host, name)));
@@ -198,8 +199,35 @@ describe('which items are put', () => {
       })),
     );
   const MAX_BYTES = 400;
-  const plan = (block: Block, existing: readonly { startMs: number; revision: string }[] = []) =>
-    planItems(block, 0, existing, MAX_BYTES);
+  interface Stored {
+    readonly startMs: number;
+    readonly revision: string;
+    readonly chunk: Uint8Array;
+  }
+  /** Plans the items of frames that are merged into stored items. `decoded` gets the start of each decoded item. */
+  const plan = (block: Block, existing: readonly Stored[] = [], decoded: number[] = []) =>
+    planItems(
+      block,
+      0,
+      existing.map(({ startMs, revision, chunk }) => ({
+        startMs,
+        revision,
+        isInLayout: true,
+        block: () => {
+          decoded.push(startMs);
+          return openChunk(chunk).block();
+        },
+      })),
+      MAX_BYTES,
+    );
+  /** The items of a window after some puts. */
+  const after = (existing: readonly Stored[], puts: readonly Stored[]): Stored[] => [
+    ...new Map([...existing, ...puts].map((item) => [item.startMs, item])).values(),
+  ];
+  const stored = (startMs: number, block: Block): Stored => {
+    const chunk = encodeChunk(block);
+    return { startMs, chunk, revision: revisionOf(chunk) };
+  };
   const secondsOf = (chunk: Uint8Array) => [...openChunk(chunk).block().timestamps].map((ms) => ms / 1000);
 
   test('a window that fits an item is one item, which begins with the window', () => {
@@ -225,19 +253,95 @@ describe('which items are put', () => {
   test('items that did not change are not put; the one that did replaces its revision', () => {
     const existing = plan(blockOf(0, 100));
     expect(plan(blockOf(0, 100), existing)).toEqual([]);
-    const [changed, ...others] = plan(blockOf(0, 100, { 99: -1 }), existing);
+    const corrected = blockOf(99, 100, { 99: -Number.MAX_VALUE });
+    const [changed, ...others] = plan(corrected, existing);
     expect(others).toEqual([]);
     expect(changed).toMatchObject({ startMs: existing[0]!.startMs, replaces: existing[0]!.revision });
   });
 
+  test('only the items that get samples are decoded, and together the items have every sample', () => {
+    let items: Stored[] = [];
+    for (const [from, to] of [
+      [0, 60],
+      [60, 61],
+      [61, 130],
+      [20, 25],
+      [130, 131],
+    ] as const) {
+      const decoded: number[] = [];
+      const starts = items.map(({ startMs }) => startMs).sort((x, y) => x - y);
+      const touched = starts.filter(
+        (startMs, i) => startMs < to * 1000 && (starts[i + 1] ?? Infinity) > from * 1000,
+      );
+      items = after(items, plan(blockOf(from, to), items, decoded));
+      expect(decoded).toEqual(touched);
+    }
+    expect(items.length).toBeGreaterThan(4);
+    const all = items.toSorted((x, y) => x.startMs - y.startMs).flatMap(({ chunk }) => secondsOf(chunk));
+    expect(all).toEqual(Array.from({ length: 131 }, (_, i) => i));
+  });
+
+  test('an item that a crash left too long is shortened, and the later item keeps the samples', () => {
+    const items = [stored(0, blockOf(0, 20)), stored(10_000, blockOf(10, 30))];
+    const puts = plan(blockOf(5, 6, { 5: -Number.MAX_VALUE }), items);
+    expect(puts.map(({ startMs, chunk }) => [startMs, secondsOf(chunk).at(-1)])).toEqual([[0, 9]]);
+  });
+
+  test('no empty item is put where a purge has removed the first item', () => {
+    const puts = plan(blockOf(50, 51), [stored(40_000, blockOf(40, 50))]);
+    expect(puts.map(({ startMs }) => startMs)).toEqual([40_000]);
+  });
+
+  test('an item without new samples is rewritten only if the layout has grown', () => {
+    const chunk = encodeChunk(blockOf(0, 10));
+    const wider = layoutOfNames('a', 'b');
+    const grown = planItems(inLayout(blockOf(20, 21), a, wider), 0, [
+      {
+        startMs: 0,
+        revision: 'head',
+        isInLayout: false,
+        block: () => inLayout(openChunk(chunk).block(), a, wider),
+      },
+      {
+        startMs: 15_000,
+        revision: 'tail',
+        isInLayout: false,
+        block: () => inLayout(blockOf(15, 16), a, wider),
+      },
+    ]);
+    expect(
+      grown.map(({ startMs, replaces, chunk: own }) => [startMs, replaces, secondsOf(own).length]),
+    ).toEqual([
+      [15_000, 'tail', 2],
+      [0, 'head', 10],
+    ]);
+    for (const { chunk: own } of grown)
+      expect(Buffer.from(openChunk(own).layout)).toEqual(Buffer.from(wider.idBytes));
+  });
+
+  test('samples that compress well are divided by their number, long before a chunk could not take them', () => {
+    const series = 512;
+    const rows = 4_100;
+    const timestamps = Float64Array.from({ length: rows }, (_, i) => i * 50);
+    const values = new Float64Array(rows);
+    const block: Block = {
+      layout: a.idBytes,
+      timestamps,
+      versions: [{ arrivalMs: 1, sequence: 1n }],
+      rowVersions: new Uint32Array(rows),
+      columns: Array.from({ length: series }, () => ({ values })),
+    };
+    const items = planItems(block, 0, []);
+    const counts = items.map(({ chunk }) => openChunk(chunk).sampleCount);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(2 ** 20);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(rows * series);
+  });
+
   test('an item that grew too large is cut: its tail is a new item, its head replaces it', () => {
-    const existing = [
-      { startMs: 0, revision: 'old' },
-      { startMs: 90_000, revision: 'tail' },
-    ];
-    const starts = plan(blockOf(0, 100), existing).map(({ startMs, replaces }) => [startMs, replaces]);
-    expect(starts[0]).toEqual([90_000, 'tail']);
-    expect(starts.at(-1)).toEqual([0, 'old']);
+    const existing = [stored(0, blockOf(0, 20)), stored(90_000, blockOf(90, 95))];
+    const starts = plan(blockOf(20, 100), existing).map(({ startMs, replaces }) => [startMs, replaces]);
+    expect(starts[0]).toEqual([90_000, existing[1]!.revision]);
+    expect(starts.at(-1)).toEqual([0, existing[0]!.revision]);
     expect(starts.slice(1, -1).every(([, replaces]) => replaces === undefined)).toBe(true);
     expect(starts.length).toBeGreaterThan(2);
   });
