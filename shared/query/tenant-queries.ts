@@ -28,7 +28,8 @@ export interface TenantQuery {
   readonly budget: ReadBudget;
   /**
    * Limits for the evaluation of PromQL. The budget applies the limits on series and samples too, before samples are
-   * read. PromQL needs limits of its own for stores without a budget (`ops rules`).
+   * read. PromQL adds up an expression's selectors itself, because the reads of a rule or monitor each have a budget of
+   * their own (promql/shared-reads.ts), and the stores of `ops rules` have none.
    */
   readonly options: Pick<QueryOptions, 'limits' | 'isLate'>;
 }
