@@ -289,9 +289,10 @@ describe('samples split over memory, warm table and archive', () => {
   });
 
   test('are read without asking for each source again, until one changes', async () => {
-    // This index does not age while a slow machine reads.
+    // Neither this index nor the labels of hosts age while a slow machine reads.
     const indexes = new TenantIndexes(tiers.newCatalogue(), 460 * DAY, () => now);
-    const querier = new Querier({ ...tiers, indexes }, tenant);
+    const names = tiers.hostLabels.of(tenant.id);
+    const querier = new Querier({ ...tiers, indexes, hostLabels: { of: () => names } }, tenant);
     const range = { fromMs: now - HOUR, toMs: now + 1 };
     const read = async () => {
       const before = tiers.calls();
