@@ -9,6 +9,7 @@ import { settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
 import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
+import { retentionOf } from '../../shared/tenancy/tenants';
 
 const { archiveAfter, purgeAfter, retention, archivePartBytes } = settings();
 const dependencies = archiveDependencies();
@@ -42,10 +43,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const { before, purge } = parseEvent(eventSchema, event ?? {});
   const left = () => context.getRemainingTimeInMillis();
   const tenants = await dependencies.tenants.list();
-  // A tenant's own retention may be longer than the stage's, which an operator has lowered since.
-  const retentions = new Map(
-    tenants.map(({ id, retentionMs = retention }) => [id, Math.min(retentionMs, retention)]),
-  );
+  const retentions = new Map(tenants.map((tenant) => [tenant.id, retentionOf(tenant, retention)]));
   const partitions = rotate(allPartitions(tenants), Math.random());
   const toRollUp = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;

@@ -2,6 +2,7 @@ import { importerDependencies } from '../../shared/compose/importer';
 import { MAX_AHEAD_MS } from '../../shared/model/placement';
 import { InvalidEventError, parseEvent } from '../../shared/platform/event';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
+import { retentionOf } from '../../shared/tenancy/tenants';
 import { type ImportResult, importEvent } from './import-event';
 
 const { tenants, imports, dictionaries, writer, stageRetentionMs } = importerDependencies();
@@ -15,7 +16,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
   const tenant = await tenants.read(name);
   if (tenant === undefined) throw new InvalidEventError(`there is no tenant ${name}`);
   const nowMs = Date.now();
-  const { retentionMs = stageRetentionMs } = tenant;
+  const retentionMs = retentionOf(tenant, stageRetentionMs);
   const accepts = { nowMs, maxAgeMs: retentionMs };
   const times = { fromMs: nowMs - retentionMs, toMs: nowMs + MAX_AHEAD_MS };
   if (body === undefined) return { ...times, samples: 0, refused: 0, reasons: [] };

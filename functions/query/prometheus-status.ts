@@ -3,7 +3,7 @@ import { prometheusResponse } from '../../shared/http/prometheus-response';
 import { durationText } from '../../shared/model/duration';
 import { cardinality } from '../../shared/query/browse';
 import { storedTimes } from '../../shared/query/stored-times';
-import type { Tenant } from '../../shared/tenancy/tenants';
+import { retentionOf, type Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, queriesOf, retentionMs } from './stores';
 
 /**
@@ -62,7 +62,7 @@ function runtimeInfo(tenant: Tenant) {
     GOMEMLIMIT: 0,
     GOGC: '',
     GODEBUG: '',
-    storageRetention: durationText(tenant.retentionMs ?? retentionMs),
+    storageRetention: durationText(retentionOf(tenant, retentionMs)),
   };
 }
 

@@ -10,6 +10,7 @@ import { type LimitName, type Limits, limitsOf } from '../tenancy/limits';
 import {
   type DeletedTenant,
   DeletedTenantError,
+  retentionOf,
   type Tenant,
   TenantChangedError,
   TenantNameError,
@@ -183,11 +184,8 @@ function unknownTenant(name: string): InvalidEventError {
   return new InvalidEventError(`there is no tenant ${JSON.stringify(name)}`);
 }
 
-function describeTenant(
-  { id, name, placement, limits, retentionMs }: Tenant,
-  stage: RuntimeSettings,
-  nowMs: number,
-): TenantDescription {
+function describeTenant(tenant: Tenant, stage: RuntimeSettings, nowMs: number): TenantDescription {
+  const { id, name, placement, limits, retentionMs } = tenant;
   return {
     id,
     name,
@@ -195,7 +193,7 @@ function describeTenant(
     epochs: placement.epochs,
     limits: limitsOf(stage, limits),
     ownLimits: Object.keys(limits ?? {}) as LimitName[],
-    retentionMs: retentionMs ?? stage.retention,
+    retentionMs: retentionOf(tenant, stage.retention),
     hasOwnRetention: retentionMs !== undefined,
   };
 }

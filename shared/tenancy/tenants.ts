@@ -28,6 +28,14 @@ export interface Tenant {
 }
 
 /**
+ * Returns how long a tenant's samples can be read, in ms. The tenant's own retention may be longer than the stage's,
+ * which an operator may have lowered since.
+ */
+export function retentionOf({ retentionMs }: Pick<Tenant, 'retentionMs'>, stageRetentionMs: number): number {
+  return Math.min(retentionMs ?? stageRetentionMs, stageRetentionMs);
+}
+
+/**
  * A deleted tenant, as stored. Its item is kept permanently, because the stream may deliver the tenant's
  * records again.
  */

@@ -1,9 +1,15 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { ImportResult } from '../../functions/importer/import-event';
+import { localAws } from '../../scripts/local/provision';
+import { physicalName } from '../../scripts/local/template';
 import { archive } from '../../scripts/ops/archive';
 import { drain } from '../../scripts/ops/drain';
 import { type ImportOptions, importFile } from '../../scripts/ops/import';
 import { Functions } from '../../scripts/ops/invoke';
+import { tenantIdOf } from '../../shared/model/placement';
+import { Tenants } from '../../shared/tenancy/tenants';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { patientFetch } from '../support/patient-fetch';
@@ -123,6 +129,22 @@ describe('ops import', () => {
     await drain(functions, () => {});
     expect((await archive(functions, { before: 8.64e15, purge: true }, () => {})).archived).toBe(1);
     expect(await all()).toEqual([[times[0], -1], ...expected.slice(1)]);
+  });
+
+  test("accepts only what the archiver keeps, if the stage's retention has become shorter than the tenant's", async () => {
+    const dynamodb = new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port)));
+    const tenants = new Tenants({ client: dynamodb, name: physicalName('MetaTable') });
+    const times = async () => {
+      const { fromMs, toMs } = await functions.invoke<ImportResult>('importer', { tenant: 'default' });
+      return Math.round((toMs - fromMs) / (DAY * 1000));
+    };
+    const stageDays = Number.parseInt(SHARED_SETTINGS.oldSamples.retention, 10);
+    await tenants.setRetention(tenantIdOf('default'), 2 * stageDays * DAY * 1000);
+    expect(await times()).toBe(stageDays + 1);
+    await tenants.setRetention(tenantIdOf('default'), 400 * DAY * 1000);
+    expect(await times()).toBe(401);
+    await tenants.setRetention(tenantIdOf('default'), null);
+    dynamodb.destroy();
   });
 
   test('is not for API keys: post refuses what is older than maxSampleAge', async () => {
