@@ -1,6 +1,6 @@
 import type { TopicMessage } from '../alerting/delivery/message-text';
-import { DeliveryError, type OutsideRequest } from '../alerting/delivery/post-outside';
-import type { Destination } from '../alerting/delivery/send';
+import type { OutsideRequest } from '../alerting/delivery/post-outside';
+import type { Destination, DestinationRequest } from '../alerting/delivery/send';
 import type { Id } from '../model/id';
 import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';
@@ -42,7 +42,7 @@ export async function destinationsOf(
     id: RECORD,
     queue: batch.monitorId,
     count: batch.events.length,
-    deliver: () => alerts.record(id, batch.events),
+    requests: [{ id: '', send: () => alerts.record(id, batch.events) }],
   };
   const notifying = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');
   if (notifying.length === 0) return [record];
@@ -50,57 +50,43 @@ export async function destinationsOf(
   const origin = { organization: name, externalUrl };
   const destinations = allChannels.flatMap((channel): Destination[] => {
     const events = notifying.filter((event) => channelsFor(event, allGroups).has(channel.id));
-    const deliver = deliveryTo(channel, events, { post, mail }, origin);
-    if (events.length === 0 || deliver === undefined) return [];
-    return [{ id: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, deliver }];
+    const requests = requestsTo(channel, events, { post, mail }, origin);
+    if (events.length === 0 || requests.length === 0) return [];
+    return [{ id: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, requests }];
   });
   return [record, ...destinations];
 }
 
 /**
- * Returns a function that delivers events to a channel. Returns undefined for a channel that receives nothing: it
+ * Returns the requests that deliver events to a channel. Returns none for a channel that receives nothing: it
  * is suspended, has a type that is only stored, has no address to send to, or is not for alerts.
  */
-function deliveryTo(
+function requestsTo(
   channel: Channel,
   events: readonly AlertEvent[],
   { post, mail }: Pick<DestinationStores, 'post' | 'mail'>,
   origin: Parameters<typeof channelWebhookBody>[1],
-): (() => Promise<void>) | undefined {
-  if (channel.suspendedAt != null) return undefined;
-  if ('events' in channel && channel.events != null && !channel.events.includes('alert')) return undefined;
+): readonly DestinationRequest[] {
+  if (channel.suspendedAt != null) return [];
+  if ('events' in channel && channel.events != null && !channel.events.includes('alert')) return [];
   switch (channel.type) {
     case 'webhook':
-      return () =>
-        postEach(
-          events.map((event) => ({ url: channel.url, json: channelWebhookBody(event, origin) })),
-          post,
-        );
-    case 'slack':
-      return () => post({ url: channel.url, json: channelSlackBody(events, channel.mentions, origin) });
+      return events.map((event) => ({
+        id: event.id,
+        send: () => post({ url: channel.url, json: channelWebhookBody(event, origin) }),
+      }));
+    case 'slack': {
+      const send = () => post({ url: channel.url, json: channelSlackBody(events, channel.mentions, origin) });
+      return [{ id: '', send }];
+    }
     case 'email': {
       const emails = channel.emails ?? [];
-      if (mail === undefined || emails.length === 0) return undefined;
-      return () => mail(mailMessage(events, emails, origin));
+      if (mail === undefined || emails.length === 0) return [];
+      return [{ id: '', send: () => mail(mailMessage(events, emails, origin)) }];
     }
     default:
-      return undefined;
+      return [];
   }
-}
-
-/**
- * Posts requests in order. A request that is permanently refused does not stop the ones after it.
- *
- * @throws {DeliveryError}
- */
-async function postEach(requests: readonly OutsideRequest[], post: DestinationStores['post']): Promise<void> {
-  let refused: unknown;
-  for (const request of requests)
-    await post(request).catch((error: unknown) => {
-      if (!(error instanceof DeliveryError && error.isFinal)) throw error;
-      refused = error;
-    });
-  if (refused !== undefined) throw refused;
 }
 
 /**

@@ -10,6 +10,12 @@ export interface Attempt {
   readonly taken: ReadonlySet<string>;
   /** Whether all destinations are in `taken`. */
   readonly isTaken: boolean;
+  /**
+   * For each destination that has taken only some of its requests, the id of the last one.
+   *
+   * @default none
+   */
+  readonly begun?: ReadonlyMap<string, string>;
   /** Why receivers permanently refused the batch. */
   readonly refused: ReadonlySet<string>;
   /** Failures of this attempt that may be temporary, by destination id. */
@@ -120,14 +126,14 @@ export function stepBefore(
  */
 export function stepAfter(
   item: OutboxItem,
-  { taken, isTaken, refused, failures }: Attempt,
+  { taken, isTaken, begun = new Map(), refused, failures }: Attempt,
   { beganMs, nowMs }: { readonly beganMs: number; readonly nowMs: number },
 ): NextStep {
   if (isRepeated(item) || (isTaken && refused.size === 0)) return { step: 'sent' };
   const hasFailed = failures.size > 0;
   // Waiting behind an earlier batch is not an attempt.
   const attempts = item.attempts + (isTaken || hasFailed ? 1 : 0);
-  const tried = { ...item, attempts, taken: [...taken], refused: [...refused] };
+  const tried = { ...item, attempts, taken: [...taken], refused: [...refused], begun: [...begun] };
   if (isTaken) return { step: 'refused', item: tried };
   const isLast = hasFailed && attempts >= MAX_ATTEMPTS;
   if (isLast || isEnding(item, beganMs)) {
@@ -136,5 +142,8 @@ export function stepAfter(
     return { step: 'giveUp', item: ended, failing: isLast ? [...failures.keys()] : [] };
   }
   if (hasFailed) return { step: 'putOff', item: { ...tried, dueMs: nowMs + waitMs(attempts) } };
-  return taken.size > item.taken.length ? { step: 'putOff', item: tried } : { step: 'wait' };
+  const before = new Map(item.begun);
+  const hasProgress =
+    taken.size > item.taken.length || [...begun].some(([id, last]) => before.get(id) !== last);
+  return hasProgress ? { step: 'putOff', item: tried } : { step: 'wait' };
 }

@@ -39,8 +39,15 @@ export interface Destination {
   readonly queue: string;
   /** How many of the batch's notifications the destination receives. */
   readonly count: number;
+  /** The requests that deliver them, in order. A request that fails is retried without the ones before it. */
+  readonly requests: readonly DestinationRequest[];
+}
+
+export interface DestinationRequest {
+  /** Identifies the request among those of its destination. */
+  readonly id: string;
   /** @throws {DeliveryError} */
-  readonly deliver: () => Promise<void>;
+  readonly send: () => Promise<void>;
 }
 
 /** Dependencies for sending the notifications of rules. */
@@ -128,7 +135,8 @@ export async function sendAll<Events extends EventBatch>(
       await reportToAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
       const changeReceivers = changeReceiversOf(receivers);
-      const delivery = { ...dependencies, tenant, changeReceivers, waiting: new Set<string>(), report };
+      const waiting = new Set<string>();
+      const delivery = { ...dependencies, tenant, changeReceivers, waiting, report, hasTime };
       for (const [i, item] of items.entries()) {
         if (!hasTime()) return;
         await sendBatch(delivery, item, items.length - 1 - i);
@@ -210,6 +218,8 @@ interface TenantDelivery<Events extends EventBatch> extends SendDependencies<Eve
   /** Queues whose batches wait for an earlier batch. */
   readonly waiting: Set<string>;
   readonly report: Report;
+  /** Returns whether there is time for another request. */
+  readonly hasTime: () => boolean;
 }
 
 /**
@@ -246,15 +256,17 @@ function isStoppedAt(
   );
 }
 
+/** Stops when there is no time for another request. The next run continues there, so each run makes progress. */
 async function attemptDelivery<Events extends EventBatch>(
   delivery: TenantDelivery<Events>,
   item: OutboxItem<Events>,
   beganMs: number,
 ): Promise<Attempt> {
-  const { waiting, report, now } = delivery;
-  const { batch, damaged = 0 } = item;
+  const { waiting, now, hasTime } = delivery;
+  const { damaged = 0 } = item;
   const destinations = await destinationsOf(delivery, item);
   const taken = new Set(item.taken);
+  const begun = new Map(item.begun);
   const refused = new Set(item.refused);
   // Record a refusal, so that the batch is given up once its other notifications are sent. The undelivered
   // batch keeps the damaged bytes.
@@ -264,19 +276,22 @@ async function attemptDelivery<Events extends EventBatch>(
     if (isStoppedAt(delivery, item, beganMs)) break;
     const { id, queue } = destination;
     if (taken.has(id)) continue;
-    if (!isRepeated(item) && (waiting.has(queue) || isLater(item, now()))) {
+    if (!hasTime() || (!isRepeated(item) && (waiting.has(queue) || isLater(item, now())))) {
       waiting.add(queue);
       continue;
     }
-    const failure = await deliver(destination, batch.tenant, report);
-    if (failure === undefined || failure.isFinal) taken.add(id);
-    if (failure?.isFinal) refused.add(failure.message);
-    else if (failure !== undefined) {
-      failures.set(id, failure.message);
-      waiting.add(queue);
+    const delivered = await deliver(delivery, destination, begun.get(id));
+    for (const reason of delivered.refused) refused.add(reason);
+    if (delivered.isTaken) {
+      taken.add(id);
+      begun.delete(id);
+      continue;
     }
+    if (delivered.lastId !== undefined) begun.set(id, delivered.lastId);
+    if (delivered.failure !== undefined) failures.set(id, delivered.failure);
+    waiting.add(queue);
   }
-  return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), refused, failures };
+  return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), begun, refused, failures };
 }
 
 /** Carries out a step for a batch: stores the result, and counts it in the report. */
@@ -320,9 +335,9 @@ async function destinationsOf<Events extends EventBatch>(
       ? await delivery.eventDestinations(delivery.tenant, batch)
       : delivery.changeReceivers.map((receiver) => destinationOf(delivery, receiver, batch));
   } catch (error) {
-    const deliver = () => Promise.reject(error);
+    const send = () => Promise.reject(error);
     const queue = isEventBatch(batch) ? unknownDestinations(batch.monitorId) : key;
-    return [{ id: 'destinations', queue, count: 1, deliver }];
+    return [{ id: 'destinations', queue, count: 1, requests: [{ id: '', send }] }];
   }
 }
 
@@ -340,34 +355,55 @@ function destinationOf(
   batch: NotificationBatch,
 ): Destination {
   const notifications = notificationsFor(receiver, batch.notifications);
+  const send = () => sendTo(dependencies, receiver, { ...batch, notifications });
   return {
     id: receiver.id,
     queue: JSON.stringify([receiver.id, batch.namespace, batch.group]),
     count: notifications.length,
-    deliver: () => sendTo(dependencies, receiver, { ...batch, notifications }),
+    requests: notifications.length === 0 ? [] : [{ id: '', send }],
   };
 }
 
+/** What a destination did with its requests. */
+interface Delivered {
+  /** Whether the destination has accepted or permanently refused all of its requests. */
+  readonly isTaken: boolean;
+  /** Id of the last request that it accepted or permanently refused. */
+  readonly lastId: string | undefined;
+  /** Why it permanently refused requests. */
+  readonly refused: readonly string[];
+  /** The failure that may be temporary, after which its other requests wait. */
+  readonly failure?: string;
+}
+
 /**
- * Delivers a batch to a destination, and counts it in the report.
+ * Delivers a batch to a destination, and counts it in the report. A request that is permanently refused does not stop
+ * the ones after it. At least one request is sent, even if there is no time.
  *
- * @returns the failure; undefined when the destination accepted the batch
+ * @param afterId id of the last request that the destination has taken; if no request has it any more, all are sent
  */
 async function deliver(
-  { count, deliver }: Destination,
-  tenant: string,
-  report: Report,
-): Promise<DeliveryError | undefined> {
-  if (count === 0) return undefined;
-  try {
-    await deliver();
-    report.sent++;
-    return undefined;
-  } catch (error) {
-    const failure = note(tenant, error, report);
-    if (failure.isFinal) report.dropped += count;
-    return failure;
+  { tenant, report, hasTime }: Pick<TenantDelivery<EventBatch>, 'tenant' | 'report' | 'hasTime'>,
+  { count, requests }: Destination,
+  afterId: string | undefined,
+): Promise<Delivered> {
+  let lastId = afterId;
+  const refused: string[] = [];
+  const first = requests.findIndex(({ id }) => id === afterId) + 1;
+  for (const [i, { id, send }] of requests.slice(first).entries()) {
+    if (i > 0 && !hasTime()) return { isTaken: false, lastId, refused };
+    try {
+      await send();
+      report.sent++;
+    } catch (error) {
+      const { message, isFinal } = note(tenant.name, error, report);
+      if (!isFinal) return { isTaken: false, lastId, refused, failure: message };
+      report.dropped += count / requests.length;
+      refused.push(message);
+    }
+    lastId = id;
   }
+  return { isTaken: true, lastId, refused };
 }
 
 /** @throws {DeliveryError} */

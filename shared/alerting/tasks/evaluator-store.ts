@@ -58,6 +58,13 @@ export interface Delivery {
    * neither accepted nor refused it.
    */
   readonly refused: readonly string[];
+  /**
+   * Destinations that have taken only some of their requests: the id of each, and the id of the last request that it
+   * accepted or permanently refused.
+   *
+   * @default none
+   */
+  readonly begun?: readonly (readonly [destination: string, request: string])[];
 }
 
 export interface OutboxItem<Events extends EventBatch = EventBatch> extends Delivery {
@@ -274,8 +281,8 @@ export class EvaluatorStore<Events extends EventBatch = EventBatch> {
   }
 }
 
-function deliveryOf({ attempts, dueMs, taken, refused }: OutboxItem): Item {
-  const delivery: Delivery = { attempts, dueMs, taken, refused };
+function deliveryOf({ attempts, dueMs, taken, refused, begun = [] }: OutboxItem): Item {
+  const delivery: Delivery = { attempts, dueMs, taken, refused, begun };
   return { delivery: { S: JSON.stringify(delivery) } };
 }
 
@@ -311,10 +318,10 @@ function areLabels(labels: unknown): boolean {
  */
 function deliveryIn(text: string | undefined): Delivery {
   try {
-    const { attempts, dueMs, taken, refused } = JSON.parse(text!) as Delivery;
+    const { attempts, dueMs, taken, refused, begun = [] } = JSON.parse(text!) as Delivery;
     const isWhole = Number.isFinite(attempts) && Number.isFinite(dueMs);
-    return isWhole && Array.isArray(taken) && Array.isArray(refused)
-      ? { attempts, dueMs, taken, refused }
+    return isWhole && [taken, refused, begun].every(Array.isArray)
+      ? { attempts, dueMs, taken, refused, begun }
       : UNTRIED;
   } catch {
     return UNTRIED;

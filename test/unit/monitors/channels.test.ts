@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TopicMessage } from '../../../shared/alerting/delivery/message-text';
-import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/delivery/post-outside';
+import type { OutsideRequest } from '../../../shared/alerting/delivery/post-outside';
 import type { AlertEvent } from '../../../shared/monitors/alert-event';
 import type { AlertSubject } from '../../../shared/monitors/alert-subject';
 import type { Channel } from '../../../shared/monitors/channel';
@@ -282,7 +282,7 @@ describe('the destinations of a batch', () => {
   };
   const posted: string[] = [];
   const recorded: string[] = [];
-  let post = async ({ url, json }: OutsideRequest) => {
+  const post = async ({ url, json }: OutsideRequest) => {
     posted.push(`${url} ${JSON.parse(json).alert?.status ?? 'text'}`);
   };
   const of = (...events: AlertEvent[]) => destinationsWith({}, events);
@@ -293,7 +293,7 @@ describe('the destinations of a batch', () => {
         alerts: { record: async (_, given) => void recorded.push(...given.map(({ id }) => id)) },
         channels: { list: async () => channels },
         groups: { list: async () => [all] },
-        post: (request) => post(request),
+        post,
         externalUrl: 'https://api',
       },
       { id: 't', name: 'acme' },
@@ -303,7 +303,7 @@ describe('the destinations of a batch', () => {
   test('are the record first, then the channels that are for alerts and not suspended', async () => {
     const destinations = await of(event(), event({ id: 'e2', status: 'WARNING' }));
     expect(destinations.map(({ id, count }) => `${id} ${count}`)).toEqual(['record 2', 'hook 2', 'slack 2']);
-    for (const { deliver } of destinations) await deliver();
+    for (const { requests } of destinations) for (const { send } of requests) await send();
     expect(recorded).toEqual(['e1', 'e2']);
     expect(posted).toEqual(['https://hook critical', 'https://hook warning', 'https://slack text']);
   });
@@ -316,7 +316,7 @@ describe('the destinations of a batch', () => {
       event({ alert: { ...opened, id: '3' }, status: 'WARNING' }),
     ]);
     expect(destinations.map(({ id }) => id)).toEqual(['record', 'hook', 'slack', 'mail']);
-    await destinations.at(-1)!.deliver();
+    await destinations.at(-1)!.requests[0]!.send();
     expect(mails).toEqual([
       {
         subject: '[CRITICAL] MonitorName app01 and 1 more',
@@ -343,19 +343,6 @@ describe('the destinations of a batch', () => {
   test('are only the record if nobody is to be notified', async () => {
     const destinations = await of(event({ isTold: false }), event({ kind: 'updated' }));
     expect(destinations.map(({ id }) => id)).toEqual(['record']);
-  });
-
-  test('a finally refused request does not stop the following ones; a failed one does', async () => {
-    const tried: string[] = [];
-    for (const isFinal of [true, false]) {
-      post = async ({ json }) => {
-        tried.push(JSON.parse(json).alert.status);
-        throw new DeliveryError('no', isFinal);
-      };
-      const [, hook] = await of(event(), event({ status: 'WARNING' }));
-      await expect(hook!.deliver()).rejects.toThrow(new DeliveryError('no', isFinal));
-    }
-    expect(tried).toEqual(['critical', 'warning', 'critical']);
   });
 });
 

@@ -1,4 +1,5 @@
 import { MAX_ATTEMPTS, waitMs } from '../../../shared/alerting/delivery/next-step';
+import { DeliveryError } from '../../../shared/alerting/delivery/post-outside';
 import { NO_RECEIVERS } from '../../../shared/alerting/delivery/receivers';
 import { type SendDependencies, sendAll } from '../../../shared/alerting/delivery/send';
 import type { OutboxItem } from '../../../shared/alerting/tasks/evaluator-store';
@@ -77,7 +78,7 @@ function sender(batches: readonly AlertBatch[], taken: readonly string[] = []) {
     now: () => nowMs,
     reported: new Map(),
   };
-  const send = () => sendAll(sending, [TENANT], () => true);
+  const send = (hasTime = () => true) => sendAll(sending, [TENANT], hasTime);
   const later = (ms: number) => {
     nowMs += ms;
   };
@@ -152,4 +153,69 @@ test('channels hear of an alert after ten minutes although the list of alerts ca
   expect(gaveUp).toEqual(['record']);
   // The list has been given up for the first batch. The second is only waiting for it now.
   expect([...outbox.values()]).toMatchObject([{ key: '1', taken: ['w'] }]);
+});
+
+/** A batch with an event of each of the alerts `a-0`, `a-1`, ... */
+function batchOfMany(count: number): AlertBatch {
+  const batch = batchOf('m', 'opened');
+  const [event] = batch.events;
+  return {
+    ...batch,
+    events: Array.from({ length: count }, (_, i) => ({
+      ...event!,
+      id: `e-${i}`,
+      alert: { ...event!.alert, id: `a-${i}` },
+    })),
+  };
+}
+
+test('a slow webhook gets each event of a large batch once, although no run has time for all', async () => {
+  const { send, got, outbox } = sender([batchOfMany(8)], RECORDED);
+  const runs: number[] = [];
+  while (outbox.size > 0) {
+    // A run has time for three requests.
+    const before = got.length;
+    await send(() => got.length - before < 3);
+    runs.push(got.length - before);
+  }
+  expect(runs).toEqual([3, 3, 2]);
+  expect(got).toEqual(Array.from({ length: 8 }, (_, i) => `a-${i} critical`));
+  expect(outbox.size).toBe(0);
+});
+
+test('a batch stops between two channels when time is up, and the next run continues with the second', async () => {
+  const { send, got, outbox, stores } = sender([batchOfMany(1)], RECORDED);
+  stores.channels.list = async () =>
+    ['w', 'x'].map((id) => ({ id, type: 'webhook', name: id, url: `https://${id}` }));
+  stores.groups.list = async () => [
+    { id: 'g', type: 'group-default', name: 'g', notificationLevel: 'all', childChannelIds: ['w', 'x'] },
+  ];
+  const urls: string[] = [];
+  stores.post = async ({ url }) => void urls.push(url);
+  await send(() => urls.length < 1);
+  expect([urls, [...outbox.values()]]).toMatchObject([
+    ['https://w'],
+    [{ taken: ['record', 'w'], attempts: 0 }],
+  ]);
+  await send();
+  expect(urls).toEqual(['https://w', 'https://x']);
+  expect([got, outbox.size]).toEqual([[], 0]);
+});
+
+test('a webhook that refuses an event gets the others; after a failure it gets only the rest', async () => {
+  const { send, later, got, outbox, stores } = sender([batchOfMany(4)], RECORDED);
+  const { post } = stores;
+  let failures = 1;
+  stores.post = async (request) => {
+    const { id } = JSON.parse(request.json).alert;
+    if (id === 'a-0') throw new DeliveryError('refused', true);
+    if (id === 'a-2' && failures-- > 0) throw new DeliveryError('failed', false);
+    await post(request);
+  };
+  expect(await send()).toMatchObject({ sent: 1, failed: 2, dropped: 1 });
+  expect([...outbox.values()]).toMatchObject([{ attempts: 1, refused: ['refused'], begun: [['w', 'e-1']] }]);
+  later(waitMs(1));
+  expect(await send()).toMatchObject({ sent: 2, failed: 0, dropped: 0 });
+  expect(got).toEqual(['a-1 critical', 'a-2 critical', 'a-3 critical']);
+  expect(outbox.size).toBe(0);
 });

@@ -228,7 +228,7 @@ test('a batch that cannot be sent for an unexpected reason holds back no other, 
   const { send, got, outbox, undelivered, later, dependencies } = sender(['a'], [events, batchOf('g')]);
   const broken = { id: 'record', queue: 'record', count: 1 };
   const deliver = () => Promise.reject(new TypeError('of another format'));
-  dependencies.eventDestinations = async () => [{ ...broken, deliver }];
+  dependencies.eventDestinations = async () => [{ ...broken, requests: [{ id: '', send: deliver }] }];
   expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1 });
   expect(got).toEqual(['a g 00']);
   dependencies.eventDestinations = deliver;
