@@ -64,6 +64,11 @@ const BEGIN_MS = 50_000;
 const WAIT_MS = 54_000;
 /** Time after a run's start at which the next run may begin, even if this run was killed, in ms. */
 const RUN_MS = 58_000;
+/**
+ * Time after which waiting notifications are sent although the evaluation continues, in ms. An evaluation that takes
+ * the whole run, for example because of one tenant's slow rules, must not hold back all notifications.
+ */
+const SEND_EARLY_MS = 25_000;
 const HALF_MINUTE_MS = 30_000;
 /** Number of parallel invocations of the query function. */
 const PARALLEL = 8;
@@ -116,7 +121,7 @@ export async function runTasks(
   if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
-    const taskRun = new TaskRun(dependencies, report, startedMs, tenants);
+    const taskRun = new TaskRun(dependencies, report, startedMs, tenants, indexed);
     const evaluate = async (tasks: readonly IndexedTask[]) => {
       if (tasks.length > 0) await taskRun.evaluate(tasks, atMs);
     };
@@ -190,7 +195,11 @@ class TaskRun {
     private readonly startedMs: number,
     /** All tenants with tasks, even those whose tasks are not evaluated now. */
     private readonly tenants: readonly Id[],
+    private readonly indexed: readonly IndexedTask[],
   ) {}
+
+  /** The newest sending of notifications. Undefined before the first. */
+  private sending: Promise<void> | undefined;
 
   private readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
 
@@ -213,7 +222,18 @@ class TaskRun {
     await mapLimited(invocations, PARALLEL, (together) => this.evaluateTogether(together, time));
   }
 
-  async send(tasks: readonly IndexedTask[]): Promise<void> {
+  /** Sends waiting notifications, after any earlier sending of the run, so that none is sent twice. */
+  send(tasks: readonly IndexedTask[]): Promise<void> {
+    this.sending = (this.sending ?? Promise.resolve()).then(() => this.sendNow(tasks));
+    return this.sending;
+  }
+
+  /** Begins to send waiting notifications if the evaluation is slow and none have been sent. */
+  private sendEarly(): void {
+    if (this.sending === undefined && this.elapsedMs() >= SEND_EARLY_MS) void this.send(this.indexed);
+  }
+
+  private async sendNow(tasks: readonly IndexedTask[]): Promise<void> {
     const tenants = new Map(tasks.map(({ tenantId, tenant }) => [tenantId, { id: tenantId, name: tenant }]));
     try {
       const sent = await this.dependencies.send([...tenants.values()], this.hasTime);
@@ -241,6 +261,7 @@ class TaskRun {
         return;
       }
       const responses = await this.invoke(rest, time);
+      this.sendEarly();
       if (responses === undefined) return this.evaluateApart(rest, time);
       const outcomes = await mapLimited(rest, PARALLEL, async (task) => {
         const response = responses.find((each) => each.task === task.task && each.tenant === task.tenant);

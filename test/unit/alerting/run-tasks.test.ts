@@ -133,6 +133,28 @@ test('an evaluator run does nothing while another run is in progress', async () 
   expect(events).toEqual([]);
 });
 
+test('notifications are sent although a tenant has so many slow rules that a run has no time for them all', async () => {
+  const slow = Array.from({ length: 9 }, (_, i) => groupOf('slow', `g${i}`));
+  let sending = 0;
+  const sends: boolean[] = [];
+  const { dependencies, clock } = evaluator(slow, {
+    // An invocation has time for one rule group.
+    evaluate: async ({ tasks: [first] }) => {
+      clock.set(dependencies.now() + 15_000);
+      return [{ ...first!, outcome: 'idle' }];
+    },
+    send: async (_, hasTime) => {
+      expect(++sending).toBe(1);
+      sends.push(hasTime());
+      await null;
+      sending--;
+      return { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
+    },
+  });
+  expect(await runTasks(dependencies, 'run')).toMatchObject({ began: true, failedTasks: 5 });
+  expect(sends).toEqual([true, false]);
+});
+
 test('a tick is evaluated again after a run that ended between its samples and its commit', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   const dying = {
