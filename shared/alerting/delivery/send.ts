@@ -22,6 +22,7 @@ import {
   type ChangeReceiver,
   changeReceiversOf,
   notificationsFor,
+  type Receiver,
   type ReceiverStore,
   type Receivers,
 } from './receivers';
@@ -132,7 +133,7 @@ export async function sendAll<Events extends EventBatch>(
     };
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
-      await reportToAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
+      await reportToAlertmanagers(dependencies, tenant, receivers, report, hasTime).catch(onFailure);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
       const changeReceivers = changeReceiversOf(receivers);
       const waiting = new Set<string>();
@@ -160,11 +161,16 @@ interface Report {
   readonly settled: Set<string>;
 }
 
+/**
+ * Reports alerts to a tenant's Alertmanagers. After a failure that may be temporary, such as a time-out, an Alertmanager
+ * gets no other request in this run: there could be many, and the other receivers wait meanwhile.
+ */
 async function reportToAlertmanagers(
   { ruleStates, post, externalUrl, now, reported }: RuleDelivery,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
   report: Report,
+  hasTime: () => boolean,
 ): Promise<void> {
   if (alertmanagers.length === 0) return;
   const found = await ruleStates.list(tenant.id);
@@ -172,21 +178,25 @@ async function reportToAlertmanagers(
   const recent = new Map(
     [...(reported.get(tenant.id) ?? [])].filter(([, reportedMs]) => Math.abs(nowMs - reportedMs) < RESEND_MS),
   );
+  const failing = new Set<Receiver>();
   for (const { json, keys } of alertmanagerBodies(
     found.values(),
     nowMs,
     externalUrl,
     (key) => !recent.has(key),
   )) {
+    if (failing.size === alertmanagers.length || !hasTime()) break;
     const taken = await Promise.all(
-      alertmanagers.map(async ({ url, authorization }) => {
+      alertmanagers.map(async (alertmanager) => {
+        if (failing.has(alertmanager)) return false;
+        const { url, authorization } = alertmanager;
         const request = { url: `${url.replace(/\/$/, '')}/api/v2/alerts`, json };
         try {
           await post({ ...request, ...(authorization !== undefined && { authorization }) });
           report.sent++;
           return true;
         } catch (error) {
-          note(tenant.name, error, report);
+          if (!note(tenant.name, error, report).isFinal) failing.add(alertmanager);
           return false;
         }
       }),

@@ -487,3 +487,37 @@ test('an Alertmanager is sent a firing alert once a minute, and a changed one at
   await send();
   expect(got).toEqual(['a High firing', 'a High firing', 'b High firing']);
 });
+
+test('an Alertmanager that hangs takes no time from the other receivers, however many alerts fire', async () => {
+  const { got, later, become, dependencies } = sender(['w'], [batchOf('g')], {
+    alertmanagers: [{ url: 'hangs' }, { url: 'b' }],
+  });
+  const { post, now } = dependencies;
+  const requests: string[] = [];
+  dependencies.post = async (request) => {
+    requests.push(request.url);
+    if (!request.url.startsWith('hangs')) return post(request);
+    later(5_000);
+    throw new DeliveryError('no answer', false);
+  };
+  become(
+    ...Array.from({ length: 11 * 256 }, (_, i) => alert('firing', { labels: [['alertname', `a${i}`]] })),
+  );
+  const startedMs = now();
+  await sendAll(dependencies, [{ id: 'id', name: 't' }], () => now() - startedMs < 50_000);
+  expect(got).toContain('w g 00');
+  expect(requests.filter((url) => url.startsWith('hangs'))).toHaveLength(1);
+  expect(requests.filter((url) => url.startsWith('b/'))).toHaveLength(11);
+});
+
+test('an Alertmanager that refuses some alerts is sent the others', async () => {
+  const { become, dependencies } = sender([], [], { alertmanagers: [{ url: 'a' }] });
+  let requests = 0;
+  dependencies.post = async () => {
+    requests++;
+    throw new DeliveryError('refused', true);
+  };
+  become(...Array.from({ length: 3 * 256 }, (_, i) => alert('firing', { labels: [['alertname', `a${i}`]] })));
+  await sendAll(dependencies, [{ id: 'id', name: 't' }], () => true);
+  expect(requests).toBe(3);
+});
