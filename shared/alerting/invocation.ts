@@ -21,6 +21,11 @@ const QUERY_MS = 24_000;
  * 6 MB.
  */
 const MAX_RESPONSE = 3_000_000;
+/**
+ * Length of a response, in base64 characters, that the result of a task must not exceed together with earlier results.
+ * Tasks that are evaluated in parallel may each have a large result. The evaluator asks again for a task without a result.
+ */
+const MOST_RESPONSE = 5_500_000;
 /** Number of tasks evaluated in parallel, so that one task's samples are read while another task is evaluated. */
 const PARALLEL = 4;
 /** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
@@ -107,10 +112,13 @@ export class Invocation {
       } catch (error) {
         result = failedOutcome(ref, error);
       }
-      evaluations.push({ ...ref, ...result });
       left.set(ref.tenant, left.get(ref.tenant)! - 1);
       if (left.get(ref.tenant) === 0) this.reads.get(ref.tenant)?.clear();
-      if (result.outcome === 'evaluated') size += sizeOf(result);
+      const length = result.outcome === 'evaluated' ? sizeOf(result) : 0;
+      if (size === 0 || size + length <= MOST_RESPONSE) {
+        evaluations.push({ ...ref, ...result });
+        size += length;
+      }
       if (tenant === undefined) return;
       const ms = (took.get(tenant.id)?.ms ?? 0) + this.elapsedMs() - beganMs;
       took.set(tenant.id, { tenant, ms });

@@ -26,7 +26,7 @@ export interface AdvancedRuleGroup {
   readonly ticks: number;
   /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
-  /** Whether due ticks remain because time was up. */
+  /** Whether due ticks remain because time was up, or the evaluated ones write many samples. */
   readonly hasMore: boolean;
 }
 
@@ -55,6 +55,11 @@ export interface AdvanceOptions {
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Maximum number of samples that one tick of a rule group may write. */
 const MAX_SAMPLES_PER_TICK = 100_000;
+/**
+ * Number of samples after which no other tick is evaluated. Lambda refuses a response over 6 MB, and each retry after an
+ * outage would have even more ticks to catch up.
+ */
+const MAX_SAMPLES = 100_000;
 
 /** The ticks of a rule group to evaluate, and the rule group's timing. */
 export interface RuleGroupPlan extends DueTicks {
@@ -110,9 +115,10 @@ export async function advanceRuleGroup(
   const ended = carried.removed.flatMap(({ series }) => series);
   endSeries(written, ended, ticks[0]! - queryOffsetMs);
   let done = 0;
+  let samples = 0;
   let isPutOff = false;
   for (const tickMs of ticks) {
-    if (done > 0 && !options.hasTime()) break;
+    if (done > 0 && (samples >= MAX_SAMPLES || !options.hasTime())) break;
     const tick = await evaluateTick(ruleGroup, rules, { tickMs, queryOffsetMs, written }, options);
     isPutOff = tick.isUnreadable && state !== undefined && nowMs - tickMs < MAX_PUT_OFF_MS;
     if (isPutOff) {
@@ -120,8 +126,11 @@ export async function advanceRuleGroup(
       break;
     }
     rules = tick.rules;
-    for (const { labels, samples } of tick.series)
-      for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
+    for (const series of tick.series)
+      for (const [atMs, bits] of series.samples) {
+        written.add(series.labels, atMs, bits);
+        samples++;
+      }
     done++;
   }
   // The first tick of a new rule group is never put off. So either a tick was evaluated, or there is a state.

@@ -65,7 +65,10 @@ class Run {
     const options: AdvanceOptions = {
       id: 'tenant group',
       reads,
-      query: { limits: { maxSeries: 100, maxSamples: 10_000, maxValues: 10_000 }, isLate: () => false },
+      query: {
+        limits: { maxSeries: 2_000, maxSamples: 1_000_000, maxValues: 1_000_000 },
+        isLate: () => false,
+      },
       maxAlerts: 10,
       policy: async () => {
         this.policyReads++;
@@ -314,4 +317,21 @@ test('NaN and infinite values survive in a state', () => {
     rules: [{ ...rule, alerts }],
   };
   expect(decodeJson(encodeJson(state))).toEqual(state);
+});
+
+test('a group that writes many samples catches up in several parts, so that each part fits into a response', async () => {
+  const run = new Run(`
+  - record: copy
+    expr: load * 2`);
+  const series = 2_000;
+  const add = (minute: number) => {
+    for (let i = 0; i < series; i++) {
+      const labels = [[METRIC_NAME, 'load'] as const, ['job', `j${i}`] as const];
+      run.store.add(labels, START_MS + minute * MINUTE_MS - OFFSET_MS, i);
+    }
+  };
+  for (let minute = 0; minute <= 58; minute += 2) add(minute);
+  await run.at(0);
+  expect(await run.at(59)).toMatchObject({ ticks: 50, skipped: 0, hasMore: true, notifications: [] });
+  expect(await run.at(59)).toMatchObject({ ticks: 9, hasMore: false });
 });
