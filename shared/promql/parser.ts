@@ -26,24 +26,24 @@ const MAX_LENGTH = 256 * 1024;
 const MAX_DEPTH = 200;
 
 /** Precedence of operators; higher binds tighter. A unary sign binds like `*`. */
-const PRECEDENCE: Readonly<Record<string, number>> = {
-  or: 1,
-  and: 2,
-  unless: 2,
-  '==': 3,
-  '!=': 3,
-  '<': 3,
-  '<=': 3,
-  '>': 3,
-  '>=': 3,
-  '+': 4,
-  '-': 4,
-  '*': 5,
-  '/': 5,
-  '%': 5,
-  atan2: 5,
-  '^': 6,
-};
+const PRECEDENCE: ReadonlyMap<string, number> = new Map([
+  ['or', 1],
+  ['and', 2],
+  ['unless', 2],
+  ['==', 3],
+  ['!=', 3],
+  ['<', 3],
+  ['<=', 3],
+  ['>', 3],
+  ['>=', 3],
+  ['+', 4],
+  ['-', 4],
+  ['*', 5],
+  ['/', 5],
+  ['%', 5],
+  ['atan2', 5],
+  ['^', 6],
+]);
 const UNARY = 5;
 
 const AGGREGATORS: ReadonlySet<string> = new Set(AGGREGATION_OPERATORS);
@@ -178,7 +178,7 @@ class Parser {
       let left = this.unary();
       for (let length = 1; ; length++) {
         const word = this.peek().type === 'symbol' ? this.peek().text : this.keyword();
-        const precedence = word === undefined ? undefined : PRECEDENCE[word];
+        const precedence = word === undefined ? undefined : PRECEDENCE.get(word);
         if (precedence === undefined || precedence < least) return left;
         if (length > MAX_DEPTH)
           throw this.error(this.peek().at, `more than ${MAX_DEPTH} operators follow each other`);
@@ -374,7 +374,7 @@ class Parser {
           : applySign(sign, this.duration(UNARY + 1, context));
       for (let length = 0; ; length++) {
         const { type, text: op, at } = this.peek();
-        const precedence = PRECEDENCE[op];
+        const precedence = PRECEDENCE.get(op);
         if (type !== 'symbol' || !/^[-+*/%^]$/.test(op) || precedence === undefined || precedence < least)
           return left;
         if (length > MAX_DEPTH) throw this.error(at, `more than ${MAX_DEPTH} operators follow each other`);

@@ -26,12 +26,18 @@ const listed = z
   .transform((text) => /^(true|t|1)$/i.test(text))
   .optional();
 
+const RULE_KINDS: ReadonlyMap<string, 'all' | 'alerting' | 'recording'> = new Map([
+  ['', 'all'],
+  ['alert', 'alerting'],
+  ['record', 'recording'],
+]);
+
 export const rulesQuery = z.object({
   type: z
     .string()
     .transform((text, context) => {
-      const kind = { '': 'all', alert: 'alerting', record: 'recording' }[text.toLowerCase()];
-      if (kind !== undefined) return kind as 'all' | 'alerting' | 'recording';
+      const kind = RULE_KINDS.get(text.toLowerCase());
+      if (kind !== undefined) return kind;
       context.addIssue({
         code: 'custom',
         message: `not supported value ${JSON.stringify(text.slice(0, 100))}`,

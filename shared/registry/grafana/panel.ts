@@ -115,9 +115,9 @@ function valuesOf(
 ): ConvertedPanel {
   const options = fieldsOf(panel.options);
   const [calc = 'lastNotNull'] = listOf(fieldsOf(options.reduceOptions).calcs).map(textOf);
-  const reasons = Object.hasOwn(REDUCTIONS, calc)
-    ? []
-    : [`it shows the last value instead of ${calc.slice(0, 30)}`];
+  const isKnown = Object.hasOwn(REDUCTIONS, calc);
+  const reduction = isKnown ? REDUCTIONS[calc] : undefined;
+  const reasons = isKnown ? [] : [`it shows the last value instead of ${calc.slice(0, 30)}`];
   const defaults = fieldsOf(fieldsOf(panel.fieldConfig).defaults);
   const { suffix, factor } = unitOf(textOf(defaults.unit));
   const decimals = numberOf(defaults.decimals);
@@ -125,7 +125,7 @@ function valuesOf(
   const columns = Math.max(1, Math.min(queries.length, Math.floor(layout.width / MIN_VALUE_WIDTH)));
   if (columns < queries.length) reasons.push(`only its first ${columns} of ${queries.length} queries fit`);
   const widgets = queries.slice(0, columns).flatMap(({ query, legend }, i): Widget[] => {
-    const reduced = reducedQuery(query, REDUCTIONS[calc], factor);
+    const reduced = reducedQuery(query, reduction, factor);
     if (reduced.length > MAX_TEXT) return [];
     const metric: WidgetMetric = { type: 'query', query: reduced, legend };
     return [

@@ -84,6 +84,8 @@ test.each([
   ['foo{a}', '1:6: parse error: unexpected "}" in label matching, expected label matching operator'],
   ['foo{a=b}', '1:7: parse error: unexpected identifier "b" in label matching, expected string'],
   ['foo bar', '1:5: parse error: unexpected identifier "bar"'],
+  ['foo constructor bar', '1:5: parse error: unexpected identifier "constructor"'],
+  ['foo __proto__ bar', '1:5: parse error: unexpected identifier "__proto__"'],
   ['1 +', '1:4: parse error: unexpected end of input'],
   ['(1', '1:3: parse error: unexpected end of input in parentheses, expected ")"'],
   ['a\n+ * b', '2:3: parse error: unexpected "*"'],

@@ -142,6 +142,12 @@ describe('a panel of Grafana', () => {
       [],
     ],
     [
+      'of a reduction that has the name of an inherited property',
+      one('stat', { options: { reduceOptions: { calcs: ['constructor'] } } }),
+      value('up'),
+      ['it shows the last value instead of constructor'],
+    ],
+    [
       'of another reduction',
       one('stat', { options: { reduceOptions: { calcs: ['diffperc'] } } }),
       value('up'),

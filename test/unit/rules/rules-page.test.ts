@@ -150,6 +150,7 @@ describe('the list of rules', () => {
     ['group_next_token=x', 'invalid parameter "group_limit": '],
     ['group_limit=1&group_next_token=x', 'invalid parameter "group_next_token": '],
     ['match[]={', 'error parsing match[]: '],
+    ['type=constructor', 'invalid parameter "type": not supported value "constructor"'],
   ])('is refused for %s', (query, message) => {
     expect(() => list(query)).toThrow(message);
   });
