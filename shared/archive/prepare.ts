@@ -13,7 +13,7 @@ import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Maximum number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** Groups are prepared in slices. A slice ends at SLICE_GROUPS groups, or at SLICE_BYTES bytes of warm items. */
+/** Groups are prepared in slices. A slice ends at SLICE_GROUPS groups, or at about SLICE_BYTES bytes of warm items. */
 const SLICE_GROUPS = 64;
 const SLICE_BYTES = 8 * 1024 * 1024;
 
@@ -105,13 +105,22 @@ export async function* prepare(
   const fetched = () => mapLimited(slice, PARALLEL, (work) => prepareGroup(dependencies, ref, day, work));
   for await (const work of works) {
     slice.push(work);
-    bytes += (work.items ?? []).reduce((sum, { chunk }) => sum + chunk.length, 0);
+    bytes += warmBytesOf(work);
     if (slice.length < SLICE_GROUPS && bytes < SLICE_BYTES) continue;
     yield* await fetched();
     slice = [];
     bytes = 0;
   }
   if (slice.length > 0) yield* await fetched();
+}
+
+/**
+ * Returns the size of a group's warm items, in bytes. If the items have not been read yet, estimates it by the archived
+ * chunks that they will be merged with, since both have the samples of the day.
+ */
+function warmBytesOf({ plan, items }: GroupWork): number {
+  if (items !== undefined) return items.reduce((sum, { chunk }) => sum + chunk.length, 0);
+  return plan.readsWarm ? plan.merges.reduce((sum, { length }) => sum + length, 0) : 0;
 }
 
 async function prepareGroup(
