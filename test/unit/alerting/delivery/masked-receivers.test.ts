@@ -53,4 +53,31 @@ describe('receivers', () => {
       `slack.1.url: no stored URL matches "${second}"; give the whole URL`,
     );
   });
+
+  test('that share a URL keep each its own secret when they are sent back', () => {
+    const hook = 'https://a.example/hook';
+    const stored: Receivers = {
+      ...NO_RECEIVERS,
+      webhooks: [
+        { url: hook, authorization: 'Bearer b', match: ['team="b"'] },
+        { url: hook, authorization: 'Bearer c', match: ['team="c"'] },
+        { url: hook, authorization: 'Bearer d', match: ['team="c"'] },
+      ],
+      slack: [
+        { url: 'https://hooks.slack.com/services/T1/X123', match: ['team="b"'] },
+        { url: 'https://hooks.slack.com/services/T2/X123', match: ['team="c"'] },
+      ],
+    };
+    expect(unmasked(masked(stored), stored)).toEqual(stored);
+    const send = (...webhooks: Receivers['webhooks']) =>
+      unmasked({ ...NO_RECEIVERS, webhooks }, stored).webhooks;
+    const [first, second, third] = masked(stored).webhooks;
+    expect(send(second!, third!, first!)).toEqual([1, 2, 0].map((i) => stored.webhooks[i]));
+    expect(send(first!)).toEqual([stored.webhooks[0]]);
+    // It is not clear which one is meant.
+    for (const unclear of [second!, { ...first!, match: ['team="e"'] }])
+      expect(() => send(unclear)).toThrow(
+        'webhooks.0.authorization: *** may stand for several stored secrets; give the secret',
+      );
+  });
 });
