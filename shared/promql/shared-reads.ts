@@ -66,6 +66,7 @@ export class SharedReads implements SampleStore {
     return plannedReads;
   }
 
+  /** If a joined read exceeds a limit, reads only this range. */
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
     const plannedReads = this.plannedReadsOf(matchers);
     let planned = plannedReads.find(
@@ -76,7 +77,16 @@ export class SharedReads implements SampleStore {
       plannedReads.push(planned);
     }
     if (planned.read === undefined) this.readAll();
-    const { series, warnings } = await planned.read!;
+    const joined = planned;
+    const { series, warnings } = await joined.read!.catch((error: unknown) => {
+      const isWhole = joined.range.fromMs === range.fromMs && joined.range.toMs === range.toMs;
+      if (isWhole || !(error instanceof PromqlError && error.kind === 'execution')) throw error;
+      // The joined ranges of several expressions may exceed a limit that none of them exceeds alone. Put the read of
+      // this range first, so that other expressions find it.
+      const read = this.store().select(matchers, range);
+      plannedReads.unshift({ matchers, range, read });
+      return read;
+    });
     const parts = series.map((each) => partOf(each, range));
     return { series: parts.filter(({ timestamps }) => timestamps.length > 0), warnings };
   }

@@ -1,6 +1,7 @@
 import type { Matcher } from '../../../shared/model/matcher';
 import { staleMarkers } from '../../../shared/model/sample-columns';
 import type { TimeRange } from '../../../shared/model/selection';
+import { PromqlError } from '../../../shared/promql/errors';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
 import { OverlayStore } from '../../../shared/promql/overlay-store';
 import { parsePromql } from '../../../shared/promql/parser';
@@ -69,6 +70,25 @@ describe('reads that several expressions share', () => {
     await expect(instantQuery(shared, 'y', 3_000_000, OPTIONS)).rejects.toThrow('refused');
     expect(await instantQuery(shared, 'x{job="a"}', 3_000_000, OPTIONS)).toMatchObject({ samples: 20 });
     expect(reads).toHaveLength(2);
+  });
+
+  test('give the results of separate reads although the joined ranges exceed a limit', async () => {
+    reads.length = 0;
+    const shared = new SharedReads(() => ({
+      select: async (matchers, range) => {
+        if (range.toMs - range.fromMs > 400_000) throw new PromqlError('execution', 'too many samples');
+        return counted().select(matchers, range);
+      },
+    }));
+    // These are the ticks of a rule that catches up.
+    const times = [3_000_000, 3_060_000, 3_120_000];
+    for (const atMs of times) shared.expect(parsePromql('sum_over_time(x[5m])'), atMs);
+    for (const atMs of times) {
+      const own = await instantQuery(storeOfX(), 'sum_over_time(x[5m])', atMs, OPTIONS);
+      expect((await instantQuery(shared, 'sum_over_time(x[5m])', atMs, OPTIONS)).value).toEqual(own.value);
+    }
+    expect(reads).toHaveLength(3);
+    await expect(instantQuery(shared, 'x[10m]', 3_000_000, OPTIONS)).rejects.toThrow('too many samples');
   });
 
   test('do not join ranges that do not touch, and read an unexpected selection separately', async () => {
