@@ -184,10 +184,12 @@ export class ApiKeys {
   }
 
   private async findStored(publicId: string): Promise<StoredKey | undefined> {
-    const since = this.now() - CACHE_MS;
+    const nowMs = this.now();
     for (const owner of ['found', 'unknown'] as const) {
       const copy = this.copies.get(publicId, owner);
-      if (copy !== undefined && copy.readAtMs > since) return copy.stored;
+      const ageMs = copy === undefined ? Infinity : nowMs - copy.readAtMs;
+      // If the age is negative, the clock was set back, and the copy may be older than it seems.
+      if (ageMs >= 0 && ageMs < CACHE_MS) return copy!.stored;
     }
     const item = await this.read(publicId);
     if (item === undefined) {

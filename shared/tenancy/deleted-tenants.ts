@@ -19,7 +19,9 @@ export class DeletedTenants {
    *   nor drop samples
    */
   async names(): Promise<ReadonlySet<string>> {
-    if (this.copy === undefined || Date.now() - this.copy.readAtMs >= MAX_AGE_MS) {
+    const ageMs = this.copy === undefined ? Infinity : Date.now() - this.copy.readAtMs;
+    // If the age is negative, the clock was set back, and the copy may be older than it seems.
+    if (this.copy === undefined || ageMs < 0 || ageMs >= MAX_AGE_MS) {
       const readAtMs = Date.now();
       const deleted = await this.tenants.listDeleted();
       this.copy = { names: new Set(deleted.map(({ name }) => name)), readAtMs };
