@@ -129,11 +129,14 @@ export async function runTasks(
     const others = indexed.filter(({ kind }) => kind !== 'external');
     // Evaluate external monitors in parallel with the other tasks, so that a URL that does not answer delays
     // no other alert.
-    await Promise.all([
+    const evaluations = [
       evaluate(external),
       // Send even if no task is due: reports of checks create batches that belong to no task.
       evaluate(others).then(() => taskRun.send(indexed)),
-    ]);
+    ];
+    // If one fails, wait for the other before the run ends. Otherwise the next run would send the same notifications.
+    await Promise.allSettled(evaluations);
+    await Promise.all(evaluations);
     if (external.length > 0) await taskRun.send(external);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)

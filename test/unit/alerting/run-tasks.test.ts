@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { planInvocations, runTasks, type TaskRunDependencies } from '../../../shared/alerting/run-tasks';
 import { dueTicks } from '../../../shared/alerting/tasks/due-ticks';
@@ -153,6 +154,32 @@ test('notifications are sent although a tenant has so many slow rules that a run
   });
   expect(await runTasks(dependencies, 'run')).toMatchObject({ began: true, failedTasks: 5 });
   expect(sends).toEqual([true, false]);
+});
+
+test('a run that fails in part ends only once its other part has sent its notifications', async () => {
+  const url = { ...groupOf('a', 'url'), kind: 'external' as const };
+  let reads = 0;
+  const { dependencies, events } = evaluator([url, groupOf('a', 'g')], {
+    stream: async () => {
+      if (reads++ === 0) throw new Error('throttled');
+      return { lagMs: 0, arrivedMs: 0 };
+    },
+    send: async () => {
+      await setImmediate();
+      events.push('sent');
+      return { sent: 1, failed: 0, dropped: 0, outboxAgeMs: 0 };
+    },
+  });
+  const { endRun } = dependencies.store;
+  const store = {
+    ...dependencies.store,
+    endRun: async (run: string) => {
+      events.push('end');
+      await endRun(run);
+    },
+  };
+  await expect(runTasks({ ...dependencies, store }, 'run')).rejects.toThrow('throttled');
+  expect(events).toEqual(['write g 10', 'commit g 10', 'sent', 'end']);
 });
 
 test('a tick is evaluated again after a run that ended between its samples and its commit', async () => {
