@@ -1,8 +1,9 @@
+import { Duration } from 'aws-cdk-lib';
 import { type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import { FUNCTIONS, functionName } from '../../shared/platform/names';
-import type { Config } from '../config';
+import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import type { Config, Stage } from '../config';
 import { awsMetric } from '../monitoring/metrics';
-import type { Monitored } from '../monitoring/monitored';
+import type { AlarmRule, Monitored } from '../monitoring/monitored';
 
 /**
  * Returns the alarms and graphs that all functions have, and the alarm on the account's shared concurrency.
@@ -18,10 +19,7 @@ export function everyFunction({ stage, settings }: Config): Monitored {
         name: `function-errors-${name}`,
         text: 'function-errors' as const,
         subject: name,
-        metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
-        above: 0,
-        // The archiver runs only once an hour, so it cannot fail more than once in 15 minutes.
-        within: name === 'archiver' ? undefined : ([3, 15] as const),
+        ...whenFailing(stage, name),
       })),
       ...FUNCTIONS.map((name) => ({
         name: `function-throttled-${name}`,
@@ -48,4 +46,21 @@ export function everyFunction({ stage, settings }: Config): Monitored {
       { title: 'Function duration, ms', left: perFunction('Duration', Stats.percentile(99)) },
     ],
   };
+}
+
+/** Returns when the alarm on a function's errors fires. Most functions run at least once a minute under load. */
+function whenFailing(stage: Stage, name: FunctionName): Pick<AlarmRule, 'metric' | 'above' | 'within'> {
+  const errors = (period?: Duration) =>
+    awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM, period);
+  switch (name) {
+    // The archiver runs only once an hour, so it cannot fail more than once in 15 minutes.
+    case 'archiver':
+      return { metric: errors(), above: 0 };
+    // The sweep runs only once an hour, too. But the function also fails if an operator mistypes a command, so a single
+    // error does not set off the alarm.
+    case 'operator':
+      return { metric: errors(Duration.hours(1)), above: 0, within: [2, 2] };
+    default:
+      return { metric: errors(), above: 0, within: [3, 15] };
+  }
 }

@@ -101,6 +101,23 @@ describe('a stage with the essential monitoring', () => {
   });
 });
 
+describe('work that runs only now and then', () => {
+  const alarmOf = (name: string) => {
+    const found = alarms.find(({ AlarmName }) => AlarmName === `heterotsdb-production-${name}`)!;
+    const { Metrics: _, ...alarm } = found;
+    return alarm as { Period: number; DatapointsToAlarm: number; EvaluationPeriods: number };
+  };
+
+  test.each(['archiver', 'operator'])(
+    'an hourly run of %s that fails each time sets off its alarm',
+    (name) => {
+      const { Period, DatapointsToAlarm, EvaluationPeriods } = alarmOf(`function-errors-${name}`);
+      const runs = Math.max(1, Math.floor((Period * EvaluationPeriods) / 3600));
+      expect(DatapointsToAlarm).toBeLessThanOrEqual(runs);
+    },
+  );
+});
+
 test('thresholds follow the settings', () => {
   const { stateless } = synthesize({ stage: 'production', window: '4h', flushDelay: '2h' });
   const above = (name: string) =>
