@@ -66,6 +66,8 @@ export class Recovery extends Construct implements Monitored {
         metric: ownMetric(stage, 'recovery', 'ObjectsNotRedriven', Stats.MAXIMUM, QUARTER),
         above: 0,
         within: [3, 3],
+        // A redrive that ends with an error or a time-out counts nothing.
+        isSilenceAlarming: true,
       },
       {
         name: 'loss-open',

@@ -198,9 +198,9 @@ export const ALARM_TEXTS = {
   },
   'redrive-failures': {
     meaning:
-      'Recovery tried to ingest dead letters and failed. Their samples still cannot be read; the bucket keeps them.',
+      'Recovery tried to ingest dead letters and failed, or its redrive is silent. Their samples still cannot be read; the bucket keeps them.',
     action:
-      'Run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`, which says why. If a store is down, repair it as `records-failed` says. If records cannot be decoded, see `quarantine`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
+      'Run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`, which says why. If a store is down, repair it as `records-failed` says. If records cannot be decoded, see `quarantine`: [Quarantine and dead letters](#quarantine-and-dead-letters). If the command succeeds, run `logs recovery 1h`: the scheduled redrive fails or does not run. If you see `AccessDenied`, [roll back](#upgrade-and-rollback).',
     wake: 'Do not wake anyone. Tell a maintainer of the code in the morning: the bucket keeps the records.',
   },
   'loss-open': {

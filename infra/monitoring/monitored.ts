@@ -21,8 +21,8 @@ export interface AlarmRule {
    */
   readonly within?: readonly [alarming: number, periods: number];
   /**
-   * Whether missing data counts as exceeding the threshold. Set for metrics that appear each minute or hour while
-   * the pipeline runs.
+   * Whether missing data counts as exceeding the threshold. Set for metrics that appear each minute, quarter of
+   * an hour or hour while the pipeline runs.
    * @default false
    */
   readonly isSilenceAlarming?: boolean;

@@ -116,6 +116,10 @@ describe('work that runs only now and then', () => {
       expect(DatapointsToAlarm).toBeLessThanOrEqual(runs);
     },
   );
+
+  test('a redrive that always ends with an error, and so counts nothing, sets off its alarm', () => {
+    expect(alarmOf('redrive-failures')).toMatchObject({ Period: 900, TreatMissingData: 'breaching' });
+  });
 });
 
 test('thresholds follow the settings', () => {

@@ -324,7 +324,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       .properties('AWS::CloudWatch::Alarm')
       .map(
         ({ AlarmName, TreatMissingData }) =>
-          /-(flush-lag|archive-lag|loss-open|rules-late|canary-stale)$/.test(AlarmName) &&
+          /-(flush-lag|archive-lag|loss-open|redrive-failures|rules-late|canary-stale)$/.test(AlarmName) &&
           TreatMissingData !== 'breaching' &&
           AlarmName,
       ),
