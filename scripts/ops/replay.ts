@@ -66,9 +66,11 @@ function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<
  * Starts a replay unless a running one covers the same range, and watches it until it ends. If the command is
  * interrupted, the replay continues. Repeating the command watches it again, or replays the same range once more, which
  * changes nothing.
+ *
+ * @throws {OperatorError} if somebody stops the replay
  */
 export async function replay(
-  functions: Functions,
+  functions: Pick<Functions, 'invoke'>,
   { from, to }: ReplayOptions,
   progress: (line: string) => void,
 ): Promise<RecoveryStatus> {
@@ -79,7 +81,12 @@ export async function replay(
     const status = await functions.invoke<RecoveryStatus>('recovery', action);
     const { replay: now } = status;
     if (now?.state === 'running') id = now.id;
-    if (id !== undefined && now !== null && now?.id === id && now.state !== 'running') return status;
+    if (id !== undefined && now?.id === id && now.state !== 'running') {
+      if (now.state === 'done') return status;
+      throw new OperatorError(
+        `the replay was stopped before it had read everything: repeat the command to replay its range; ${statusLine(status)}`,
+      );
+    }
     const text = statusLine(status);
     if (text !== line) progress(text);
     line = text;
