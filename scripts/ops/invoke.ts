@@ -56,7 +56,12 @@ export class Functions {
       // Do not retry an invocation: it may take 15 minutes, and a retry would run at the same time.
       this.client = new LambdaClient({
         maxAttempts: 1,
-        requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },
+        requestHandler: {
+          requestTimeout: 16 * 60_000,
+          // Without this, the client only logs a warning at the time-out, and waits on.
+          throwOnRequestTimeout: true,
+          connectionTimeout: 10_000,
+        },
       });
       return;
     }

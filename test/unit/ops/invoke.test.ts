@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sendImport } from '../../../scripts/ops/import';
-import { DeniedError, Functions } from '../../../scripts/ops/invoke';
+import { DeniedError, Functions, OperatorError } from '../../../scripts/ops/invoke';
 
 test.each(['nonsense', 'localhost:8080', ''])('refuses %j as the address of a stack', (url) => {
   expect(() => new Functions(url)).toThrow(
@@ -89,4 +89,37 @@ describe('a call that AWS refuses', () => {
     await expect(sendImport({ invoke }, { tenant: 't', body: '' })).rejects.toThrow('denied');
     expect(calls).toBe(1);
   });
+});
+
+test('a call that AWS never answers fails after 16 minutes, a minute after any function has timed out', async () => {
+  const asked = Promise.withResolvers<void>();
+  const silent = createServer(() => asked.resolve());
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const environment = { ...process.env };
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'id',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+  });
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+  const functions = new Functions('', 'heterotsdb-dev');
+  try {
+    let failure: unknown;
+    functions.invoke('operator', {}).catch((error: unknown) => {
+      failure = error;
+    });
+    await asked.promise;
+    await jest.advanceTimersByTimeAsync(15 * 60_000);
+    expect(failure).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(70_000);
+    expect(failure).toBeInstanceOf(OperatorError);
+    expect((failure as Error).message).toContain('no answer from AWS (stack heterotsdb-dev)');
+  } finally {
+    jest.useRealTimers();
+    functions.close();
+    process.env = environment;
+    silent.closeAllConnections();
+    silent.close();
+  }
 });
