@@ -114,26 +114,37 @@ export class Dashboards {
     spec: DashboardSpec,
     expectedAt?: number,
   ): Promise<Dashboard | undefined> {
-    const stored = await this.get(tenantId, id);
-    if (stored === undefined) return undefined;
-    const variables = spec.variables === undefined ? stored.variables : spec.variables;
-    let dashboard: Dashboard | undefined;
-    await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
-      dashboard = undefined;
-      const entry = listed.find((each) => each.id === id);
-      if (entry === undefined) return undefined;
-      const lastAt = entry.updatedAt;
-      if (expectedAt !== undefined && expectedAt !== lastAt)
-        throw new ChangedMeanwhileError(id, expectedAt, lastAt);
-      const updatedAt = Math.max(this.seconds(), lastAt + 1);
-      dashboard = { id, createdAt: stored.createdAt, updatedAt, ...spec };
-      dashboard = { ...dashboard, urlPath: spec.urlPath ?? stored.urlPath, ...(variables && { variables }) };
-      return {
-        value: withEntry(listed, dashboard),
-        also: [this.dashboards.replacement(tenantId, id, dashboard)],
-      };
-    });
-    return dashboard;
+    for (;;) {
+      const stored = await this.get(tenantId, id);
+      if (stored === undefined) return undefined;
+      const variables = spec.variables === undefined ? stored.variables : spec.variables;
+      let dashboard: Dashboard | undefined;
+      let isStale = false;
+      await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
+        dashboard = undefined;
+        const entry = listed.find((each) => each.id === id);
+        if (entry === undefined) return undefined;
+        const lastAt = entry.updatedAt;
+        if (expectedAt !== undefined && expectedAt !== lastAt)
+          throw new ChangedMeanwhileError(id, expectedAt, lastAt);
+        // If another client has replaced the dashboard since it was read, read it again. Otherwise the variables and
+        // the path that the other client stored would be lost.
+        isStale = stored.updatedAt < lastAt;
+        if (isStale) return undefined;
+        const updatedAt = Math.max(this.seconds(), lastAt + 1);
+        dashboard = { id, createdAt: stored.createdAt, updatedAt, ...spec };
+        dashboard = {
+          ...dashboard,
+          urlPath: spec.urlPath ?? stored.urlPath,
+          ...(variables && { variables }),
+        };
+        return {
+          value: withEntry(listed, dashboard),
+          also: [this.dashboards.replacement(tenantId, id, dashboard)],
+        };
+      });
+      if (!isStale) return dashboard;
+    }
   }
 
   /** Removes a dashboard. Returns it, or undefined when the id is unknown. */

@@ -100,4 +100,18 @@ describe('a dashboard that is replaced', () => {
     expect(await dashboards.replace(TENANT, id, spec)).toBeUndefined();
     expect(await get(TENANT, id)).toBeUndefined();
   });
+
+  test('by a client that knows no variables keeps those that another client stores at the same time', async () => {
+    const { id } = await dashboards.create(TENANT, { title: 'both', urlPath: 'both' });
+    const get = dashboards.get.bind(dashboards);
+    const variables = [{ name: 'job', query: 'label_values(job)' }];
+    jest.spyOn(dashboards, 'get').mockImplementationOnce(async (tenantId, key) => {
+      const stored = await get(tenantId, key);
+      await dashboards.replace(TENANT, id, { title: 'page', urlPath: 'moved', variables });
+      return stored;
+    });
+    const replaced = await dashboards.replace(TENANT, id, { title: 'mkr' });
+    expect(replaced).toMatchObject({ title: 'mkr', urlPath: 'moved', variables });
+    expect(await get(TENANT, id)).toEqual(replaced);
+  });
 });
