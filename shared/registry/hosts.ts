@@ -131,8 +131,8 @@ export class Hosts {
   /**
    * Retires a host. Safe to retry.
    *
-   * @returns `now` for the one call that retired it, `before` for all others; undefined when the id is
-   *   unknown
+   * @returns `now` for the one call that copied it to the retired hosts, `before` for all others; undefined when the id
+   *   is unknown
    */
   async retire(tenantId: Id, hostId: string): Promise<'now' | 'before' | undefined> {
     if (!isGivenId(hostId)) return undefined;
@@ -141,11 +141,13 @@ export class Hosts {
     );
     if (host === undefined) return (await this.retired.get(tenantId, hostId)) && 'before';
     // Copy the host before removing it, because readers look in `hosts` first, then in `retired`.
-    await this.retired.create(tenantId, hostId, host);
-    const removed = await this.hosts.remove(tenantId, hostId);
+    // The copy also decides which of several concurrent calls has retired the host: `remove` cannot tell, since it
+    // returns the host to each call that has found it.
+    const isFirst = await this.retired.create(tenantId, hostId, host);
+    await this.hosts.remove(tenantId, hostId);
     if (host.customIdentifier !== null)
       await this.byIdentifier.remove(tenantId, identifierKey(host.customIdentifier) + hostId);
-    return removed === undefined ? 'before' : 'now';
+    return isFirst ? 'now' : 'before';
   }
 }
 
