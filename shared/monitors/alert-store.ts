@@ -79,8 +79,9 @@ export class AlertStore {
 
   async get(tenantId: Id, id: string): Promise<AlertRecord | undefined> {
     if (!isGivenId(id)) return undefined;
-    const [open, closed] = await Promise.all([this.open.get(tenantId, id), this.closed.get(tenantId, id)]);
-    return (closed ?? open)?.alert;
+    // Read the open alerts first: an alert that closes is added to the closed alerts before it is removed from these.
+    const open = await this.open.get(tenantId, id);
+    return ((await this.closed.get(tenantId, id)) ?? open)?.alert;
   }
 
   /**
@@ -100,8 +101,10 @@ export class AlertStore {
       const options = { isDescending: true, page: limit + 1, ...(after !== undefined && { after }) };
       return firstOf(documents.list(tenantId, options), limit + 1);
     };
-    const [open, closed] = await Promise.all([first(this.open), withClosed ? first(this.closed) : []]);
-    // An alert that closes during the read may be found among both the open and the closed alerts.
+    // Read the open alerts first, as `get` does. So an alert that closes during the read is found among the open alerts,
+    // the closed alerts, or both.
+    const open = await first(this.open);
+    const closed = withClosed ? await first(this.closed) : [];
     const byId = new Map([...open, ...closed].map(({ key, value }) => [key, value.alert]));
     return pageOf(
       [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),

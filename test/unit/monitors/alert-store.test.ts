@@ -3,6 +3,7 @@ import { DAY_MS } from '../../../shared/model/duration';
 import { type Id, idOf } from '../../../shared/model/id';
 import type { AlertEvent } from '../../../shared/monitors/alert-event';
 import { AlertStore } from '../../../shared/monitors/alert-store';
+import { MemoryTable } from '../../support/memory-table';
 
 const TENANT = idOf('tenant', 'acme');
 const openedAtMs = Date.UTC(2026, 10, 1);
@@ -62,5 +63,29 @@ describe('alerts are kept', () => {
     expect(await store.setMemo(TENANT, '1abc', 'it was the disk')).toBe(true);
     expect(JSON.parse(items.get('alerts')!.json!.S!)).toMatchObject({ alert: { memo: 'it was the disk' } });
     expect(items.get('alerts')!.expiresAt!.N).toBe(expiryS(closedAtMs));
+  });
+});
+
+describe('an alert that closes at the same time', () => {
+  const closed = event({ kind: 'closed', status: 'OK', atMs: openedAtMs + 60_000 });
+
+  async function openAlert() {
+    const table = new MemoryTable();
+    const store = new AlertStore(table, DAY_MS);
+    await store.record(TENANT, [event({})]);
+    return { table, store, close: () => store.record(TENANT, [closed]) };
+  }
+
+  test('is found by a reader', async () => {
+    const { table, store, close } = await openAlert();
+    table.before('GetItem', 'open-alerts', close);
+    expect(await store.get(TENANT, '1abc')).toMatchObject({ status: 'OK' });
+  });
+
+  test('is listed', async () => {
+    const { table, store, close } = await openAlert();
+    table.before('Query', 'open-alerts', close);
+    const { items } = await store.list(TENANT, { withClosed: true, limit: 10 });
+    expect(items).toMatchObject([{ id: '1abc', status: 'OK' }]);
   });
 });
