@@ -66,7 +66,13 @@ export class AlertStore {
       const { memo } = found?.alert ?? {};
       const alert = { ...recordOf(event), ...(memo !== undefined && { memo }) };
       await this.closed.create(tenantId, alertId, { alert, changedMs: atMs });
-      await this.open.remove(tenantId, alertId);
+      const removed = await this.open.remove(tenantId, alertId);
+      const latest = removed?.alert.memo;
+      // A user has set the memo after it was read above. A memo that was set on the closed alert is later still.
+      if (latest !== undefined && latest !== memo)
+        await this.closed.change(tenantId, alertId, (stored) =>
+          stored.alert.memo === memo ? withMemo(stored, latest) : stored,
+        );
       return;
     }
     if ((await this.closed.get(tenantId, alertId)) !== undefined) return;
@@ -119,7 +125,7 @@ export class AlertStore {
    */
   async setMemo(tenantId: Id, id: string, memo: string): Promise<boolean> {
     if (!isGivenId(id)) return false;
-    const change = (stored: StoredAlert) => ({ ...stored, alert: { ...stored.alert, memo } });
+    const change = (stored: StoredAlert) => withMemo(stored, memo);
     const open = await this.open.change(tenantId, id, change);
     return (await this.closed.change(tenantId, id, change)) !== undefined || open !== undefined;
   }
@@ -144,6 +150,10 @@ export class AlertStore {
       limit,
     );
   }
+}
+
+function withMemo(stored: StoredAlert, memo: string): StoredAlert {
+  return { ...stored, alert: { ...stored.alert, memo } };
 }
 
 async function firstOf<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {

@@ -88,4 +88,11 @@ describe('an alert that closes at the same time', () => {
     const { items } = await store.list(TENANT, { withClosed: true, limit: 10 });
     expect(items).toMatchObject([{ id: '1abc', status: 'OK' }]);
   });
+
+  test('keeps the memo that a user sets', async () => {
+    const { table, store, close } = await openAlert();
+    table.before('PutItem', 'alerts', () => store.setMemo(TENANT, '1abc', 'it was the disk'));
+    await close();
+    expect(await store.get(TENANT, '1abc')).toMatchObject({ status: 'OK', memo: 'it was the disk' });
+  });
 });
