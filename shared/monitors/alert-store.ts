@@ -81,6 +81,8 @@ export class AlertStore {
       const memo = stored?.alert.memo;
       return { alert: { ...recordOf(event), ...(memo !== undefined && { memo }) }, changedMs: atMs };
     });
+    // Look again: if another writer has closed the alert since the first look, this event has brought it back.
+    if ((await this.closed.get(tenantId, alertId)) !== undefined) await this.open.remove(tenantId, alertId);
   }
 
   async get(tenantId: Id, id: string): Promise<AlertRecord | undefined> {

@@ -95,4 +95,12 @@ describe('an alert that closes at the same time', () => {
     await close();
     expect(await store.get(TENANT, '1abc')).toMatchObject({ status: 'OK', memo: 'it was the disk' });
   });
+
+  test('does not stay among the open alerts', async () => {
+    const { table, store, close } = await openAlert();
+    table.before('GetItem', 'open-alerts', close);
+    await store.record(TENANT, [event({ kind: 'updated', atMs: openedAtMs + 30_000 })]);
+    expect(await store.list(TENANT, { withClosed: false, limit: 10 })).toMatchObject({ items: [] });
+    expect(await store.get(TENANT, '1abc')).toMatchObject({ status: 'OK' });
+  });
 });
