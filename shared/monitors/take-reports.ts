@@ -17,7 +17,7 @@ const PARALLEL = 8;
 
 export interface ReportStores {
   readonly alerts: Pick<AlertStore, 'record'>;
-  readonly checks: Pick<CheckStore, 'report'>;
+  readonly checks: Pick<CheckStore, 'report' | 'retireHost'>;
   readonly downtimes: { list(tenantId: Id): Promise<readonly Downtime[]> };
   readonly hosts: Pick<Hosts, 'get'>;
   readonly services: Pick<Services, 'list'>;
@@ -55,10 +55,17 @@ export async function takeReports(
       isWatched: isWatchedStatus(status),
       isDown: current.some((downtime) => concerns(downtime, { monitorId, roles })),
     };
+    let hasChanged = false;
     for (const report of ofCheck.sort(byTime)) {
       const event = await stores.checks.report(tenant, report, host, context);
-      if (event !== undefined) await stores.alerts.record(tenant.id, [event]);
+      if (event === undefined) continue;
+      hasChanged = true;
+      await stores.alerts.record(tenant.id, [event]);
     }
+    // If the host was retired after it was read above, its checks may have been removed before these reports brought
+    // one back. Nothing would ever close the alert of that check.
+    if (hasChanged && (await stores.hosts.get(tenant.id, host.id))?.retiredAt != null)
+      await stores.alerts.record(tenant.id, await stores.checks.retireHost(tenant, host.id));
   });
 }
 

@@ -20,7 +20,11 @@ const reportOf = (hostId: string, fields: object = {}) => ({
 });
 
 /** Takes reports, and returns those that reached a check, with their context, and the recorded events. */
-async function take(given: readonly unknown[], downtimes: readonly object[] = []) {
+async function take(
+  given: readonly unknown[],
+  downtimes: readonly object[] = [],
+  hostOf: (id: string) => object | undefined = (id) => HOSTS[id],
+) {
   const taken: { host: string; name: string; at: number; isWatched: boolean; isDown: boolean }[] = [];
   const recorded: AlertEvent[] = [];
   const stores: ReportStores = {
@@ -31,9 +35,10 @@ async function take(given: readonly unknown[], downtimes: readonly object[] = []
         taken.push({ host: host.id, name, at: occurredAt - NOON_S, ...context });
         return source.hostId === host.id && status === 'CRITICAL' ? ({ id: name } as AlertEvent) : undefined;
       },
+      retireHost: async (_, hostId) => [{ id: `${hostId} retired` } as AlertEvent],
     },
     downtimes: { list: async () => downtimes as Downtime[] },
-    hosts: { get: async (_, id) => HOSTS[id] as Host | undefined },
+    hosts: { get: async (_, id) => hostOf(id) as Host | undefined },
     services: { list: async () => [] },
   };
   await takeReports(stores, { id: 't', name: 't' } as Tenant, given, NOON_S * 1000);
@@ -72,6 +77,15 @@ describe('reports of checks', () => {
       isWatched: true,
       isDown: false,
     });
+  });
+
+  test('leave no alert open when their host is retired at the same time', async () => {
+    let looks = 0;
+    const hostOf = () => ({ ...HOSTS.web, retiredAt: looks++ === 0 ? null : NOON_S });
+    const { recorded } = await take([reportOf('web')], [], hostOf);
+    expect(recorded).toEqual([{ id: 'disk' }, { id: 'web retired' }]);
+    looks = 0;
+    expect((await take([reportOf('web', { status: 'OK' })], [], hostOf)).recorded).toEqual([]);
   });
 
   test('that change an alert are recorded in its log', async () => {
