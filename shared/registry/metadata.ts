@@ -54,14 +54,30 @@ export class MetadataStore {
     if (bytes > MAX_BYTES)
       throw new RefusedError(`the metadata has ${bytes} bytes; at most ${MAX_BYTES} are allowed`, true);
     const most = MAX_NAMESPACES[owner.kind];
+    await this.enlist(tenantId, owner, namespace, most);
+    const entry: Metadata = { json, modifiedAt: Math.floor(Date.now() / 1000) };
+    await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
+    // Another client may have removed the namespace from the list since.
+    await this.enlist(tenantId, owner, namespace);
+  }
+
+  /**
+   * Adds a namespace to the list of its owner, unless the list has it.
+   *
+   * @throws {RefusedError} when the list has `most` other namespaces
+   */
+  private async enlist(
+    tenantId: Id,
+    owner: MetadataOwner,
+    namespace: string,
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
     await this.lists.createOrChange(tenantId, listKey(owner.id), (listed = []) => {
       if (listed.includes(namespace)) return listed;
       if (listed.length >= most)
         throw new RefusedError(`namespace: the ${owner.kind} has ${most} namespaces, the most allowed`);
       return [...listed, namespace].sort();
     });
-    const entry: Metadata = { json, modifiedAt: Math.floor(Date.now() / 1000) };
-    await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
   }
 
   async get(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
@@ -80,6 +96,9 @@ export class MetadataStore {
     await this.lists.change(tenantId, listKey(owner.id), (listed) =>
       listed.includes(namespace) ? listed.filter((other) => other !== namespace) : listed,
     );
+    // Another client may have put new metadata since, while the list still had the namespace.
+    if ((await this.get(tenantId, owner, namespace)) !== undefined)
+      await this.enlist(tenantId, owner, namespace);
     return removed;
   }
 
