@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { acceptsEncoding } from '../../shared/http/http';
 
 /** Brotli-compressed files by name, such as `index.html.br`. */
 export type CompressedFiles = ReadonlyMap<string, Buffer>;
@@ -62,7 +63,7 @@ export function serveFile(
     etag,
   };
   if (event.headers['if-none-match']?.includes(etag)) return { statusCode: 304, headers };
-  const takesBrotli = /\bbr\b/.test(event.headers['accept-encoding'] ?? '');
+  const takesBrotli = acceptsEncoding(event.headers['accept-encoding'], 'br');
   return {
     statusCode: 200,
     headers: takesBrotli ? { ...headers, 'content-encoding': 'br' } : headers,

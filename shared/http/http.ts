@@ -100,8 +100,7 @@ export function fitResponse(
   if (length > (response.isBase64Encoded ? MAX_COMPRESSED_RESPONSE : MAX_RESPONSE)) throw tooMuch();
   // A binary response has already been compressed by its own protocol.
   if (response.isBase64Encoded) return response;
-  const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
-  if (!accepts) {
+  if (!acceptsEncoding(acceptEncoding, 'gzip')) {
     if (length > MAX_PLAIN_RESPONSE) throw tooMuch();
     return response;
   }
@@ -113,6 +112,22 @@ export function fitResponse(
     body,
     isBase64Encoded: true,
   };
+}
+
+/**
+ * Returns whether a client accepts an encoding. The weight 0 refuses an encoding, and `*` stands for every encoding that
+ * the header does not name.
+ *
+ * @param header the header `Accept-Encoding`
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.accept-encoding
+ */
+export function acceptsEncoding(header: string | undefined, encoding: string): boolean {
+  const weights = new Map<string, number>();
+  for (const part of (header ?? '').split(',')) {
+    const [name = '', weight] = part.toLowerCase().split(/\s*;\s*q=/);
+    weights.set(name.trim(), Number(weight ?? 1));
+  }
+  return (weights.get(encoding) ?? weights.get('*') ?? 0) > 0;
 }
 
 /** Turns a response to GET into the response to HEAD. */

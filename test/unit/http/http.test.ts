@@ -124,14 +124,17 @@ describe('an answer', () => {
     expect(fitResponse(responseOf(1000), 'gzip')).toEqual(responseOf(1000));
   });
 
-  test.each(['gzip', 'deflate, gzip;q=0.5', '*', 'br, GZIP'])('that is large is gzip for %j', (accepted) => {
-    const response = fitResponse(responseOf(10_000_000), accepted);
-    expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
-    expect(response.isBase64Encoded).toBe(true);
-    expect(gunzipSync(Buffer.from(response.body!, 'base64')).toString()).toBe(responseOf(10_000_000).body);
-  });
+  test.each(['gzip', 'deflate, gzip;q=0.5', '*', 'br, GZIP', 'gzip ; q=0.01', '*;q=0, gzip'])(
+    'that is large is gzip for %j',
+    (accepted) => {
+      const response = fitResponse(responseOf(10_000_000), accepted);
+      expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+      expect(response.isBase64Encoded).toBe(true);
+      expect(gunzipSync(Buffer.from(response.body!, 'base64')).toString()).toBe(responseOf(10_000_000).body);
+    },
+  );
 
-  test.each([undefined, '', 'br', 'gzipped'])(
+  test.each([undefined, '', 'br', 'gzipped', 'gzip;q=0', 'identity, gzip; q=0.000, *', '*;q=0'])(
     'that is large is plain for %j, and 413 beyond 4 MB',
     (accepted) => {
       expect(fitResponse(responseOf(3_900_000), accepted)).toEqual(responseOf(3_900_000));
