@@ -16,6 +16,12 @@ export interface Attempt {
    * @default none
    */
   readonly begun?: ReadonlyMap<string, string>;
+  /**
+   * Whether the run had no time for some requests. The next run continues the attempt.
+   *
+   * @default false
+   */
+  readonly isCut?: boolean;
   /** Why receivers permanently refused the batch. */
   readonly refused: ReadonlySet<string>;
   /** Failures of this attempt that may be temporary, by destination id. */
@@ -126,17 +132,19 @@ export function stepBefore(
  */
 export function stepAfter(
   item: OutboxItem,
-  { taken, isTaken, begun = new Map(), refused, failures }: Attempt,
+  { taken, isTaken, begun = new Map(), isCut = false, refused, failures }: Attempt,
   { beganMs, nowMs }: { readonly beganMs: number; readonly nowMs: number },
 ): NextStep {
   if (isRepeated(item) || (isTaken && refused.size === 0)) return { step: 'sent' };
   const hasFailed = failures.size > 0;
-  // Waiting behind an earlier batch is not an attempt.
-  const attempts = item.attempts + (isTaken || hasFailed ? 1 : 0);
+  const isLastHour = isEnding(item, beganMs);
+  // Waiting behind an earlier batch is not an attempt. The only attempt of the last hour counts once it is complete.
+  const counts = isTaken || (hasFailed && !(isLastHour && isCut));
+  const attempts = item.attempts + (counts ? 1 : 0);
   const tried = { ...item, attempts, taken: [...taken], refused: [...refused], begun: [...begun] };
   if (isTaken) return { step: 'refused', item: tried };
   const isLast = hasFailed && attempts >= MAX_ATTEMPTS;
-  if (isLast || isEnding(item, beganMs)) {
+  if (isLast || (isLastHour && !isCut)) {
     const reasons = hasFailed ? failures.values() : [WAITED];
     const ended = { ...tried, refused: [...refused, ...reasons] };
     return { step: 'giveUp', item: ended, failing: isLast ? [...failures.keys()] : [] };

@@ -282,11 +282,13 @@ async function attemptDelivery<Events extends EventBatch>(
   // batch keeps the damaged bytes.
   if (damaged > 0) refused.add(`${damaged} of its notifications cannot be read`);
   const failures = new Map<string, string>();
+  let isCut = false;
   for (const destination of destinations) {
     if (isStoppedAt(delivery, item, beganMs)) break;
     const { id, queue } = destination;
     if (taken.has(id)) continue;
-    if (!hasTime() || (!isRepeated(item) && (waiting.has(queue) || isLater(item, now())))) {
+    isCut ||= !hasTime();
+    if (isCut || (!isRepeated(item) && (waiting.has(queue) || isLater(item, now())))) {
       waiting.add(queue);
       continue;
     }
@@ -298,10 +300,11 @@ async function attemptDelivery<Events extends EventBatch>(
       continue;
     }
     if (delivered.lastId !== undefined) begun.set(id, delivered.lastId);
-    if (delivered.failure !== undefined) failures.set(id, delivered.failure);
+    if (delivered.failure === undefined) isCut = true;
+    else failures.set(id, delivered.failure);
     waiting.add(queue);
   }
-  return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), begun, refused, failures };
+  return { taken, isTaken: destinations.every(({ id }) => taken.has(id)), begun, isCut, refused, failures };
 }
 
 /** Carries out a step for a batch: stores the result, and counts it in the report. */

@@ -202,6 +202,16 @@ test('a batch stops between two channels when time is up, and the next run conti
   expect([got, outbox.size]).toEqual([[], 0]);
 });
 
+test('after an outage of 23 hours, a batch for which a run has no time is continued by the next run', async () => {
+  const { send, later, got, outbox } = sender([batchOfMany(8)], RECORDED);
+  later(23.5 * 3_600_000);
+  while (outbox.size > 0) {
+    const before = got.length;
+    await send(() => got.length - before < 3);
+  }
+  expect(got).toEqual(Array.from({ length: 8 }, (_, i) => `a-${i} critical`));
+});
+
 test('a webhook that refuses an event gets the others; after a failure it gets only the rest', async () => {
   const { send, later, got, outbox, stores } = sender([batchOfMany(4)], RECORDED);
   const { post } = stores;

@@ -184,6 +184,26 @@ test.each([
   expect(stepAfter(itemOf(item ?? {}), attempt, { beganMs: NOW_MS, nowMs: NOW_MS })).toMatchObject(next);
 });
 
+test.each([
+  { name: 'without progress', attempt: attemptOf([]), next: { step: 'wait' } },
+  {
+    name: 'with progress',
+    attempt: attemptOf(['a']),
+    next: { step: 'putOff', item: { taken: ['a'], attempts: 0 } },
+  },
+  {
+    name: 'with a failure',
+    attempt: attemptOf([], ['a']),
+    next: { step: 'putOff', item: { taken: [], attempts: 0 } },
+  },
+])(
+  'the last attempt of a batch is continued if the run had no time for the rest, $name',
+  ({ attempt, next }) => {
+    const times = { beganMs: NOW_MS, nowMs: NOW_MS };
+    expect(stepAfter(itemOf(ENDING), { ...attempt, isCut: true }, times)).toMatchObject(next);
+  },
+);
+
 test('a batch whose last hour begins during an attempt has another one', () => {
   const times = { beganMs: NOW_MS - 1, nowMs: NOW_MS };
   expect(stepAfter(itemOf(ENDING), attemptOf([], ['a']), times)).toMatchObject({ step: 'putOff' });
