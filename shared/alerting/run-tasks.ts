@@ -66,9 +66,10 @@ const WAIT_MS = 54_000;
 const RUN_MS = 58_000;
 /**
  * Time after which waiting notifications are sent although the evaluation continues, in ms. An evaluation that takes
- * the whole run, for example because of one tenant's slow rules, must not hold back all notifications.
+ * the whole run, for example because of one tenant's slow rules, must not hold back all notifications. The evaluator
+ * looks at the time after each invocation. An invocation takes up to 29 s, so the sending begins by 44 s.
  */
-const SEND_EARLY_MS = 25_000;
+const SEND_EARLY_MS = 15_000;
 const HALF_MINUTE_MS = 30_000;
 /** Number of parallel invocations of the query function. */
 const PARALLEL = 8;
@@ -119,9 +120,9 @@ export async function runTasks(
   const indexed = await dependencies.index.all();
   report.tasks = indexed.length;
   if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
+  const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
+  const taskRun = new TaskRun(dependencies, report, startedMs, tenants, indexed);
   try {
-    const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
-    const taskRun = new TaskRun(dependencies, report, startedMs, tenants, indexed);
     const evaluate = async (tasks: readonly IndexedTask[]) => {
       if (tasks.length > 0) await taskRun.evaluate(tasks, atMs);
     };
@@ -149,6 +150,8 @@ export async function runTasks(
       }
     await store.putReport({ atMs: now(), ...report });
   } finally {
+    // A failed run may still be sending. The next run would send the same notifications.
+    await taskRun.sending;
     await store.endRun(run);
   }
   return { began: true, ...report };
@@ -201,8 +204,8 @@ class TaskRun {
     private readonly indexed: readonly IndexedTask[],
   ) {}
 
-  /** The newest sending of notifications. Undefined before the first. */
-  private sending: Promise<void> | undefined;
+  /** The newest sending of notifications, which never fails. Undefined before the first. */
+  sending: Promise<void> | undefined;
 
   private readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
 

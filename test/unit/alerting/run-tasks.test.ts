@@ -156,6 +156,44 @@ test('notifications are sent although a tenant has so many slow rules that a run
   expect(sends).toEqual([true, false]);
 });
 
+test('notifications are sent although the second invocation of a slow rule group outlasts the time for sending', async () => {
+  const sends: boolean[] = [];
+  const durations = [24_000, 28_000];
+  const { dependencies, clock } = evaluator([groupOf('slow', 'g'), groupOf('slow', 'h')], {
+    evaluate: async ({ tasks: [first] }) => {
+      clock.set(dependencies.now() + durations.shift()!);
+      return [{ ...first!, outcome: 'idle' }];
+    },
+    send: async (_, hasTime) => {
+      sends.push(hasTime());
+      return { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
+    },
+  });
+  await runTasks(dependencies, 'run');
+  expect(sends).toEqual([true, false]);
+});
+
+test('a run that fails while it sends ends only once it has sent', async () => {
+  const { dependencies, events, clock } = evaluator([groupOf('a', 'g', 0)], {
+    evaluate: async ({ tasks }) => {
+      clock.set(dependencies.now() + 29_000);
+      return tasks.map((each) => ({ ...each, outcome: 'gone' }));
+    },
+    index: {
+      all: async () => [groupOf('a', 'g', 0)],
+      forget: async () => Promise.reject(new Error('throttled')),
+    },
+    send: async () => {
+      await setImmediate();
+      events.push('sent');
+      return { sent: 1, failed: 0, dropped: 0, outboxAgeMs: 0 };
+    },
+  });
+  const store = { ...dependencies.store, endRun: async () => void events.push('end') };
+  await expect(runTasks({ ...dependencies, store }, 'run')).rejects.toThrow('throttled');
+  expect(events).toEqual(['sent', 'end']);
+});
+
 test('a run that fails in part ends only once its other part has sent its notifications', async () => {
   const url = { ...groupOf('a', 'url'), kind: 'external' as const };
   let reads = 0;
