@@ -10,7 +10,7 @@ import { packLayout } from '../model/packed-layout';
 import { dayOf, type GroupId, type PartitionRef } from '../model/placement';
 import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
 import type { WarmTier } from '../warm/warm-tier';
-import { announcedDays, isInSeveral, planItems, planLayer, planTake, type TakePlan } from './plan';
+import { announcedDays, planItems, planLayer, planTake, type TakePlan, willBeDivided } from './plan';
 
 export interface FlushDependencies {
   readonly hot: HotTier;
@@ -162,7 +162,7 @@ async function moveWindow(
         block: () => inLayout(opened.block(), own, layout),
       })),
     );
-    const isDivided = isInSeveral(items, puts);
+    const isDivided = willBeDivided(items, puts, windowStart);
     if (isDivided) await warm.noteDivided(ref, day);
     for (const { replaces, ...item } of puts) {
       isWritten = await warm.put(ref, day, { group, windowStart, layer, ...item, isDivided }, replaces);

@@ -163,14 +163,17 @@ export function planItems(
 }
 
 /**
- * Whether the window will have several items after the puts.
+ * Whether the window will have several items after the puts, or one that does not begin with the window, since a purge
+ * has removed the first. Reads by key do not find such items.
  *
  * @param existing all items of the window before the puts
  */
-export function isInSeveral(
-  existing: readonly unknown[],
+export function willBeDivided(
+  existing: readonly Pick<StoredItem, 'startMs'>[],
   puts: readonly Pick<ItemPut, 'replaces'>[],
+  windowStart: number,
 ): boolean {
+  if (existing.some(({ startMs }) => startMs !== windowStart)) return true;
   return existing.length + puts.filter(({ replaces }) => replaces === undefined).length > 1;
 }
 

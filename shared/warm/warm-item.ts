@@ -10,13 +10,13 @@ export interface WarmItem {
   readonly windowStart: number;
   /** 0 for the first layer, which is nearly always the only one. */
   readonly layer: number;
-  /** Start of the item's time range, in ms; a window's first item starts with the window. */
+  /** Start of the item's time range, in ms; a window's first item starts with the window, until it is purged. */
   readonly startMs: number;
   /**
    * Hash of the chunk. Conditional writes compare it. Archive objects list the revisions of the items that they hold.
    */
   readonly revision: string;
   readonly chunk: Uint8Array;
-  /** Whether the window had several items when this one was written. */
+  /** Whether reads by key might miss an item of the window when this one was written: flush/plan.ts, `willBeDivided`. */
   readonly isDivided?: boolean;
 }

@@ -1,7 +1,14 @@
 import type { Block } from '../../../shared/codec';
 import { encodeChunk, openChunk } from '../../../shared/codec';
 import { sumFlushes } from '../../../shared/flush/partitions';
-import { announcedDays, MAX_CHUNK_SERIES, planItems, planLayer, planTake } from '../../../shared/flush/plan';
+import {
+  announcedDays,
+  MAX_CHUNK_SERIES,
+  planItems,
+  planLayer,
+  planTake,
+  willBeDivided,
+} from '../../../shared/flush/plan';
 import { gather, inLayout } from '../../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
@@ -290,6 +297,18 @@ describe('which items are put', () => {
   test('no empty item is put where a purge has removed the first item', () => {
     const puts = plan(blockOf(50, 51), [stored(40_000, blockOf(40, 50))]);
     expect(puts.map(({ startMs }) => startMs)).toEqual([40_000]);
+  });
+
+  test('a window counts as divided unless its only item begins with the window, where reads by key look', () => {
+    const first = stored(0, blockOf(0, 10));
+    const later = stored(40_000, blockOf(40, 50));
+    expect(willBeDivided([], plan(blockOf(0, 10)), 0)).toBe(false);
+    expect(willBeDivided([first], plan(blockOf(10, 11), [first]), 0)).toBe(false);
+    expect(willBeDivided([first, later], plan(blockOf(10, 11), [first, later]), 0)).toBe(true);
+    expect(willBeDivided([], plan(blockOf(0, 100)), 0)).toBe(true);
+    // A purge has removed the first item.
+    expect(willBeDivided([later], plan(blockOf(50, 51), [later]), 0)).toBe(true);
+    expect(willBeDivided([later], plan(blockOf(10, 11), [later]), 0)).toBe(true);
   });
 
   test('an item without new samples is rewritten only if the layout has grown', () => {
