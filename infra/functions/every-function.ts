@@ -25,9 +25,7 @@ export function everyFunction({ stage, settings }: Config): Monitored {
         name: `function-throttled-${name}`,
         text: 'function-throttled' as const,
         subject: name,
-        metric: awsMetric.lambda('Throttles', functionName(stage, name), Stats.SUM),
-        above: 0,
-        within: [3, 5] as const,
+        ...whenThrottled(stage, name),
       })),
       {
         name: 'concurrency',
@@ -62,5 +60,20 @@ function whenFailing(stage: Stage, name: FunctionName): Pick<AlarmRule, 'metric'
       return { metric: errors(Duration.hours(1)), above: 0, within: [2, 2] };
     default:
       return { metric: errors(), above: 0, within: [3, 15] };
+  }
+}
+
+/** Returns when the alarm on refused invocations of a function fires. */
+function whenThrottled(stage: Stage, name: FunctionName): Pick<AlarmRule, 'metric' | 'above' | 'within'> {
+  const throttles = (period?: Duration) =>
+    awsMetric.lambda('Throttles', functionName(stage, name), Stats.SUM, period);
+  switch (name) {
+    // The schedule invokes them once an hour. Lambda retries a refused invocation for at most a minute, and one that
+    // succeeds then does no harm, so a single hour does not set off the alarm.
+    case 'archiver':
+    case 'operator':
+      return { metric: throttles(Duration.hours(1)), above: 0, within: [2, 2] };
+    default:
+      return { metric: throttles(), above: 0, within: [3, 5] };
   }
 }

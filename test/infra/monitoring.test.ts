@@ -108,10 +108,10 @@ describe('work that runs only now and then', () => {
     return alarm as { Period: number; DatapointsToAlarm: number; EvaluationPeriods: number };
   };
 
-  test.each(['archiver', 'operator'])(
-    'an hourly run of %s that fails each time sets off its alarm',
+  test.each(['errors-archiver', 'errors-operator', 'throttled-archiver', 'throttled-operator'])(
+    'one event an hour sets off function-%s',
     (name) => {
-      const { Period, DatapointsToAlarm, EvaluationPeriods } = alarmOf(`function-errors-${name}`);
+      const { Period, DatapointsToAlarm, EvaluationPeriods } = alarmOf(`function-${name}`);
       const runs = Math.max(1, Math.floor((Period * EvaluationPeriods) / 3600));
       expect(DatapointsToAlarm).toBeLessThanOrEqual(runs);
     },
