@@ -17,7 +17,10 @@ export interface Limits {
   readonly series: number;
   /** Maximum number of hosts that are not retired. */
   readonly hosts: number;
-  /** Maximum size of a request's body, before and after decompression, in bytes. */
+  /**
+   * Maximum size of a request's body, before and after decompression, in bytes. A body compressed with snappy may
+   * be larger after decompression (protocol/prometheus/snappy.ts).
+   */
   readonly bodyBytes: number;
   /** Maximum number of posts of service metrics per clock minute. */
   readonly servicePostsPerMinute: number;

@@ -34,7 +34,8 @@ describe('the answer of a receiver', () => {
       () => undefined,
       (error: unknown) => error,
     );
-    expect(performance.now() - startedMs).toBeLessThan(20 * LIMIT_MS);
+    // Far above the limit, since the machine may be busy. Without a limit, some of the answers never end.
+    expect(performance.now() - startedMs).toBeLessThan(100 * LIMIT_MS);
     if (failure !== undefined) {
       expect(failure).toBeInstanceOf(DeliveryError);
       expect((failure as Error).message).not.toContain('SECRET');
