@@ -54,30 +54,39 @@ export class MetadataStore {
     if (bytes > MAX_BYTES)
       throw new RefusedError(`the metadata has ${bytes} bytes; at most ${MAX_BYTES} are allowed`, true);
     const most = MAX_NAMESPACES[owner.kind];
-    await this.enlist(tenantId, owner, namespace, most);
-    const entry: Metadata = { json, modifiedAt: Math.floor(Date.now() / 1000) };
-    await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
-    // Another client may have removed the namespace from the list since.
-    await this.enlist(tenantId, owner, namespace);
-  }
-
-  /**
-   * Adds a namespace to the list of its owner, unless the list has it.
-   *
-   * @throws {RefusedError} when the list has `most` other namespaces
-   */
-  private async enlist(
-    tenantId: Id,
-    owner: MetadataOwner,
-    namespace: string,
-    most = Number.POSITIVE_INFINITY,
-  ): Promise<void> {
     await this.lists.createOrChange(tenantId, listKey(owner.id), (listed = []) => {
       if (listed.includes(namespace)) return listed;
       if (listed.length >= most)
         throw new RefusedError(`namespace: the ${owner.kind} has ${most} namespaces, the most allowed`);
-      return [...listed, namespace].sort();
+      return withName(listed, namespace);
     });
+    const entry: Metadata = { json, modifiedAt: Math.floor(Date.now() / 1000) };
+    await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
+    await this.settle(tenantId, owner, namespace, true);
+  }
+
+  /**
+   * Makes the list agree with the metadata of a namespace. Other clients may write both at the same time, so each
+   * change of the list is followed by another look at the metadata. Whoever writes the metadata last also settles last.
+   *
+   * @param isThere whether the caller has put the metadata, rather than removed it
+   */
+  private async settle(
+    tenantId: Id,
+    owner: MetadataOwner,
+    namespace: string,
+    isThere: boolean,
+  ): Promise<void> {
+    for (let isStored = isThere; ; isStored = (await this.get(tenantId, owner, namespace)) !== undefined) {
+      let isSettled = false;
+      await this.lists.createOrChange(tenantId, listKey(owner.id), (listed) => {
+        isSettled = (listed ?? []).includes(namespace) === isStored;
+        if (isSettled) return listed;
+        const others = (listed ?? []).filter((other) => other !== namespace);
+        return isStored ? withName(others, namespace) : others;
+      });
+      if (isSettled) return;
+    }
   }
 
   async get(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
@@ -93,12 +102,7 @@ export class MetadataStore {
   async remove(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
     if (!NAMESPACE.test(namespace)) return undefined;
     const removed = await this.entries.remove(tenantId, entryKey(owner.id, namespace));
-    await this.lists.change(tenantId, listKey(owner.id), (listed) =>
-      listed.includes(namespace) ? listed.filter((other) => other !== namespace) : listed,
-    );
-    // Another client may have put new metadata since, while the list still had the namespace.
-    if ((await this.get(tenantId, owner, namespace)) !== undefined)
-      await this.enlist(tenantId, owner, namespace);
+    await this.settle(tenantId, owner, namespace, false);
     return removed;
   }
 
@@ -115,4 +119,8 @@ function listKey(ownerId: string): string {
 
 function entryKey(ownerId: string, namespace: string): string {
   return `${ownerId}#${namespace}`;
+}
+
+function withName(listed: readonly string[], namespace: string): readonly string[] {
+  return [...listed, namespace].sort();
 }

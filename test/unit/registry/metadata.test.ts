@@ -27,4 +27,15 @@ describe('metadata that one client puts while another removes it', () => {
     await store.remove(TENANT, owner, 'rack');
     expect(await store.list(TENANT, owner)).toEqual([]);
   });
+
+  test('is not listed if it is gone', async () => {
+    const table = new MemoryTable();
+    const store = new MetadataStore(table);
+    // The put reads the list and the metadata before it writes them. Its third read is its second look at the list.
+    for (let reads = 0; reads < 2; reads++) table.before('GetItem', 'metadata', async () => {});
+    table.before('GetItem', 'metadata', () => store.remove(TENANT, owner, 'rack'));
+    await store.put(TENANT, owner, 'rack', '1');
+    expect(await store.get(TENANT, owner, 'rack')).toBeUndefined();
+    expect(await store.list(TENANT, owner)).toEqual([]);
+  });
 });
