@@ -21,8 +21,8 @@ export interface AlarmRule {
    */
   readonly within?: readonly [alarming: number, periods: number];
   /**
-   * Whether missing data counts as exceeding the threshold. Set for metrics that appear each minute, quarter of
-   * an hour or hour while the pipeline runs.
+   * Whether a period without data counts as a period above the threshold. Set this only for a metric that a running
+   * pipeline reports regularly: every minute, every 15 minutes or every hour.
    * @default false
    */
   readonly isSilenceAlarming?: boolean;

@@ -22,8 +22,9 @@ const QUERY_MS = 24_000;
  */
 const MAX_RESPONSE = 3_000_000;
 /**
- * Length of a response, in base64 characters, that the result of a task must not exceed together with earlier results.
- * Tasks that are evaluated in parallel may each have a large result. The evaluator asks again for a task without a result.
+ * Maximum length of a response, in base64 characters. A result that would make the response longer is left out, unless it
+ * is the first. The evaluator then asks for that task again. `MAX_RESPONSE` alone is not enough, because tasks that have
+ * already started in parallel may each add a large result.
  */
 const MOST_RESPONSE = 5_500_000;
 /** Number of tasks evaluated in parallel, so that one task's samples are read while another task is evaluated. */

@@ -135,7 +135,8 @@ export async function runTasks(
       // Send even if no task is due: reports of checks create batches that belong to no task.
       evaluate(others).then(() => taskRun.send(indexed)),
     ];
-    // If one fails, wait for the other before the run ends. Otherwise the next run would send the same notifications.
+    // If one fails, wait for the other before the run ends. The other may still send notifications, and the next run
+    // would send the same ones.
     await Promise.allSettled(evaluations);
     await Promise.all(evaluations);
     if (external.length > 0) await taskRun.send(external);
@@ -228,7 +229,10 @@ class TaskRun {
     await mapLimited(invocations, PARALLEL, (together) => this.evaluateTogether(together, time));
   }
 
-  /** Sends waiting notifications, after any earlier sending of the run, so that none is sent twice. */
+  /**
+   * Sends the waiting notifications of the tenants that have these tasks. If the run is already sending, waits until
+   * that is done. Otherwise a notification could be sent twice.
+   */
   send(tasks: readonly IndexedTask[]): Promise<void> {
     this.sending = (this.sending ?? Promise.resolve()).then(() => this.sendNow(tasks));
     return this.sending;

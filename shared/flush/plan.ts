@@ -114,17 +114,18 @@ export interface ItemPut {
 
 /** An existing item of the layer that the frames of a window go into. */
 export interface LayerItem extends Pick<StoredItem, 'startMs' | 'revision'> {
-  /** Whether the item's chunk already has the layout of {@link LayerPlan.layout}. */
+  /** Whether the item's chunk already has the layout {@link LayerPlan.layout}. */
   readonly isInLayout: boolean;
   /** Decodes the item, and returns its samples in that layout. */
   readonly block: () => Block;
 }
 
 /**
- * Merges the frames of a window into the items of a layer. Decodes only the items that get samples, one at a time, since
- * a layer may have more samples than fit into memory. If the frames add series to the layer's layout, also rewrites all
- * other items, so that all chunks of a layer have one layout. A new item begins at the same time as the item that it
- * replaces. An item that would be too large is divided. Leaves out items that did not change.
+ * Plans the puts that merge the frames of a window into the items of a layer. Decodes only the items that get samples,
+ * and decodes them one at a time, because a layer may have more samples than fit into memory. If the frames add series to
+ * the layer's layout, also rewrites all other items, because all chunks of a layer must have the same layout. A new item
+ * has the same `startMs` as the item that it replaces. If it would be too large, it is divided. An item that did not
+ * change needs no put.
  *
  * @param added the frames, in the layer's layout
  * @param existing the items that the layer has so far
@@ -145,7 +146,7 @@ export function planItems(
   let rest = added;
   for (const [i, startMs] of starts.entries()) {
     const item = items.get(startMs);
-    // The first item also gets samples from before its start, the last one all samples that are left.
+    // Each item gets the remaining samples up to the start of the next item. The last item gets all that remain.
     const endMs = starts[i + 1] ?? Infinity;
     const getsSamples = rest.timestamps.length > 0 && rest.timestamps[0]! < endMs;
     if (!getsSamples && item?.isInLayout !== false) continue;
@@ -178,8 +179,8 @@ export function willBeDivided(
 }
 
 /**
- * Encodes a block as chunks of at most `maxChunkBytes` bytes and {@link MAX_ITEM_SAMPLES} samples, halving the block in
- * time as often as needed. Never splits a single row.
+ * Encodes a block as chunks of at most `maxChunkBytes` bytes and {@link MAX_ITEM_SAMPLES} samples. Cuts a
+ * block that is too large at its middle row, as often as needed. Never cuts a single row.
  */
 function cutToFit(
   block: Block,

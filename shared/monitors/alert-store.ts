@@ -87,7 +87,7 @@ export class AlertStore {
 
   async get(tenantId: Id, id: string): Promise<AlertRecord | undefined> {
     if (!isGivenId(id)) return undefined;
-    // Read the open alerts first: an alert that closes is added to the closed alerts before it is removed from these.
+    // Read the open alerts first: an alert that closes is added to the closed alerts before it is removed from the open ones.
     const open = await this.open.get(tenantId, id);
     return ((await this.closed.get(tenantId, id)) ?? open)?.alert;
   }

@@ -62,8 +62,8 @@ export async function takeReports(
       hasChanged = true;
       await stores.alerts.record(tenant.id, [event]);
     }
-    // If the host was retired after it was read above, its checks may have been removed before these reports brought
-    // one back. Nothing would ever close the alert of that check.
+    // The host may have been retired since it was read above. Retiring a host removes its checks, but these reports may
+    // then have created a check again, whose alert nothing would ever close. So retire the host's checks once more.
     if (hasChanged && (await stores.hosts.get(tenant.id, host.id))?.retiredAt != null)
       await stores.alerts.record(tenant.id, await stores.checks.retireHost(tenant, host.id));
   });

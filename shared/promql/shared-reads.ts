@@ -66,7 +66,7 @@ export class SharedReads implements SampleStore {
     return plannedReads;
   }
 
-  /** If a joined read exceeds a limit, reads only this range. */
+  /** Takes the samples from a planned read that covers the range. If that read exceeds a limit, reads only the range. */
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
     const plannedReads = this.plannedReadsOf(matchers);
     let planned = plannedReads.find(
@@ -81,8 +81,8 @@ export class SharedReads implements SampleStore {
     const { series, warnings } = await joined.read!.catch((error: unknown) => {
       const isWhole = joined.range.fromMs === range.fromMs && joined.range.toMs === range.toMs;
       if (isWhole || !(error instanceof PromqlError && error.kind === 'execution')) throw error;
-      // The joined ranges of several expressions may exceed a limit that none of them exceeds alone. Put the read of
-      // this range first, so that other expressions find it.
+      // The planned read covers the ranges of several expressions, so it may exceed a limit that a read of one range
+      // does not. Put the new read at the front of the list, where others that need this range find it first.
       const read = this.store().select(matchers, range);
       plannedReads.unshift({ matchers, range, read });
       return read;

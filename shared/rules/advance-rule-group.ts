@@ -26,7 +26,10 @@ export interface AdvancedRuleGroup {
   readonly ticks: number;
   /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
-  /** Whether due ticks remain because time was up, or the evaluated ones write many samples. */
+  /**
+   * Whether the evaluation stopped before some due ticks, because time was up, or because the earlier ticks write
+   * {@link MAX_SAMPLES} samples. False if a tick was put off.
+   */
   readonly hasMore: boolean;
 }
 

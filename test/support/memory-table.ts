@@ -14,7 +14,10 @@ export interface TableCall {
 
 const metadata = { $metadata: {}, message: 'the condition does not hold' };
 
-/** A table in memory that has the commands of documents (shared/registry/documents.ts), and no others. */
+/**
+ * A table in memory, in place of the DynamoDB table, for tests of documents (shared/registry/documents.ts). It knows
+ * `GetItem`, `Query`, `PutItem` and `DeleteItem`, and no transactions.
+ */
 export class MemoryTable {
   readonly name = 'meta';
   private readonly items = new Map<string, Item>();
@@ -32,6 +35,9 @@ export class MemoryTable {
     if (command === 'PutItem') return this.put(input);
     if (command !== 'DeleteItem') throw new Error(`${command} is unknown`);
     const Attributes = this.items.get(keyOf(input.Key));
+    const revision = input.ExpressionAttributeValues?.[':revision'];
+    if (revision !== undefined && Attributes?.revision?.S !== revision.S)
+      throw new ConditionalCheckFailedException(metadata);
     this.items.delete(keyOf(input.Key));
     return { Attributes };
   };
@@ -40,7 +46,7 @@ export class MemoryTable {
     send: this.send,
   });
 
-  /** Before the next such call reaches the table, lets another client act. */
+  /** Runs `act` once, as another client, just before the next `command` for a document of this kind reaches the table. */
   before(command: string, kind: string, act: () => Promise<unknown>): void {
     this.others.push({ call: { command, kind }, act });
   }

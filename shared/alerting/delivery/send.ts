@@ -266,7 +266,10 @@ function isStoppedAt(
   );
 }
 
-/** Stops when there is no time for another request. The next run continues there, so each run makes progress. */
+/**
+ * Tries to deliver a batch to each of its destinations. Stops when the run has no time for another request. The attempt
+ * records which requests were taken, so that the next run continues after them.
+ */
 async function attemptDelivery<Events extends EventBatch>(
   delivery: TenantDelivery<Events>,
   item: OutboxItem<Events>,

@@ -6,7 +6,10 @@ import type { WarmTier } from '../../../shared/warm/warm-tier';
 
 const ref = { tenantId: 't', partition: 0 };
 
-/** Prepares groups whose warm items have not been read, and counts the reads before each group is handed out. */
+/**
+ * Prepares the groups. Returns, for each group in order, how many groups' warm items had been read when `prepare` yielded
+ * it.
+ */
 async function readsBefore(works: readonly GroupWork[]): Promise<number[]> {
   let reads = 0;
   const warm = {
@@ -21,7 +24,7 @@ async function readsBefore(works: readonly GroupWork[]): Promise<number[]> {
   return counts;
 }
 
-/** The work of a group whose archived chunk has this size, in bytes. */
+/** The work of group `i`, with an archived chunk of `length` bytes, and warm items that have not been read. */
 const workOf = (i: number, length: number): GroupWork => ({
   plan: {
     group: `g${i}` as GroupId,

@@ -17,7 +17,7 @@ test('of two requests that retire a host at the same time, one has retired it', 
   const hosts = new Hosts(table);
   const { id } = await hosts.create(TENANT, spec, []);
   let other: string | undefined;
-  // Both requests have found the host among the active ones.
+  // The other request runs just before the first one removes the host from the active hosts. So both find it there.
   table.before('DeleteItem', 'hosts', async () => {
     other = await hosts.retire(TENANT, id);
   });
