@@ -68,8 +68,8 @@ function whenThrottled(stage: Stage, name: FunctionName): Pick<AlarmRule, 'metri
   const throttles = (period?: Duration) =>
     awsMetric.lambda('Throttles', functionName(stage, name), Stats.SUM, period);
   switch (name) {
-    // The schedule invokes them once an hour. Lambda retries a refused invocation for at most a minute, and one that
-    // succeeds then does no harm, so a single hour does not set off the alarm.
+    // The schedule invokes these two once an hour. Lambda retries a refused invocation for a minute. If a retry succeeds,
+    // nothing was lost, so refusals in a single hour do not set off the alarm.
     case 'archiver':
     case 'operator':
       return { metric: throttles(Duration.hours(1)), above: 0, within: [2, 2] };

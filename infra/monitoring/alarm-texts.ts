@@ -73,7 +73,7 @@ export const ALARM_TEXTS = {
   'function-errors': {
     meaning: 'The function SUBJECT fails or times out. Its work is delayed or refused.',
     action:
-      'Run `logs SUBJECT`. If it began with a deploy or you see `AccessDenied`, [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see `Throttling`, see `table-throttled`. If you see `Task timed out` or a refused connection, a store is slow or down: wait for it, and see `cache-cpu`.',
+      'Run `logs SUBJECT`. For `archiver` and `operator`, which run once an hour, add `3h`. If it began with a deploy or you see `AccessDenied`, [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see `Throttling`, see `table-throttled`. If you see `Task timed out` or a refused connection, a store is slow or down: wait for it, and see `cache-cpu`.',
     wake: 'Wake someone if SUBJECT is `post`, `ingester` or `flusher` and rolling back did not help. Other functions can wait until the morning.',
   },
   'function-throttled': {

@@ -58,7 +58,7 @@ export class Functions {
         maxAttempts: 1,
         requestHandler: {
           requestTimeout: 16 * 60_000,
-          // Without this, the client only logs a warning at the time-out, and waits on.
+          // Without this, the client only logs a warning at the time-out, and keeps waiting.
           throwOnRequestTimeout: true,
           connectionTimeout: 10_000,
         },
