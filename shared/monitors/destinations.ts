@@ -1,6 +1,6 @@
+import type { Destination, DestinationRequest } from '../alerting/delivery/deliver';
 import type { TopicMessage } from '../alerting/delivery/message-text';
 import type { OutsideRequest } from '../alerting/delivery/post-outside';
-import type { Destination, DestinationRequest } from '../alerting/delivery/send';
 import type { Id } from '../model/id';
 import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';

@@ -6,6 +6,7 @@ import type { EvaluatorStore, OutboxItem } from '../tasks/evaluator-store';
 import { type EventBatch, isEventBatch, isUnreadable, type NotificationBatch } from '../tasks/notification';
 import type { TaskStates } from '../tasks/task-states';
 import type { RuleGroupAlerts } from './alert';
+import { type DeliveryRun, type Destination, deliver, noteFailure, type SendCounts } from './deliver';
 import type { TopicMessage } from './message-text';
 import {
   type Attempt,
@@ -16,7 +17,7 @@ import {
   stepAfter,
   stepBefore,
 } from './next-step';
-import { DeliveryError, type OutsideRequest } from './post-outside';
+import type { OutsideRequest } from './post-outside';
 import { alertmanagerBodies, receiverSlackBody, receiverWebhookBody, topicMessages } from './receiver-bodies';
 import {
   type ChangeReceiver,
@@ -26,30 +27,6 @@ import {
   type ReceiverStore,
   type Receivers,
 } from './receivers';
-
-/** Something that a batch is sent to: a receiver of rules, a channel of monitors, or the list of alerts. */
-export interface Destination {
-  /** Identifies the destination within its tenant. */
-  readonly id: string;
-  /**
-   * Deliveries with the same queue are made in order: while one fails, the later ones wait. The list of
-   * alerts uses the id of the batch's monitor as its queue. While the list fails, the batch's next
-   * destinations and all later batches of the monitor wait too, each of them at most until
-   * it is ten minutes old.
-   */
-  readonly queue: string;
-  /** How many of the batch's notifications the destination receives. */
-  readonly count: number;
-  /** The requests that deliver them, in order. A request that fails is retried without the ones before it. */
-  readonly requests: readonly DestinationRequest[];
-}
-
-export interface DestinationRequest {
-  /** Identifies the request among those of its destination. */
-  readonly id: string;
-  /** @throws {DeliveryError} */
-  readonly send: () => Promise<void>;
-}
 
 /** Dependencies for sending the notifications of rules. */
 interface RuleDelivery {
@@ -124,7 +101,7 @@ export async function sendAll<Events extends EventBatch>(
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox)
     if (!isUnreadable(batch) || !all.has(id)) all.set(id, { id, name: batch.tenant });
-  const report: Report = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
+  const report: SendCounts = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
   await mapLimited([...all.values()], PARALLEL, async (tenant) => {
     if (!hasTime()) return;
     const onFailure = (error: unknown) => {
@@ -152,15 +129,6 @@ export async function sendAll<Events extends EventBatch>(
   return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }
 
-/** Counts of what was sent so far. */
-interface Report {
-  sent: number;
-  failed: number;
-  dropped: number;
-  /** Keys of the batches that have left the outbox. */
-  readonly settled: Set<string>;
-}
-
 /**
  * Reports alerts to a tenant's Alertmanagers. After a failure that may be temporary, such as a time-out, an Alertmanager
  * gets no other request in this run: there could be many, and the other receivers wait meanwhile.
@@ -169,7 +137,7 @@ async function reportToAlertmanagers(
   { ruleStates, post, externalUrl, now, reported }: RuleDelivery,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
-  report: Report,
+  report: SendCounts,
   hasTime: () => boolean,
 ): Promise<void> {
   if (alertmanagers.length === 0) return;
@@ -196,7 +164,7 @@ async function reportToAlertmanagers(
           report.sent++;
           return true;
         } catch (error) {
-          if (!note(tenant.name, error, report).isFinal) failing.add(alertmanager);
+          if (!noteFailure(tenant.name, error, report).isFinal) failing.add(alertmanager);
           return false;
         }
       }),
@@ -207,29 +175,11 @@ async function reportToAlertmanagers(
   else reported.set(tenant.id, recent);
 }
 
-/**
- * Counts and logs a failure to deliver. An unexpected error, such as a batch in another release's format,
- * becomes an error that is not final: the delivery is retried, and the other batches are still sent.
- */
-function note(tenant: string, error: unknown, report: Report): DeliveryError {
-  report.failed++;
-  if (error instanceof DeliveryError) {
-    log.warn('a receiver did not take notifications', { tenant, reason: error.message });
-    return error;
-  }
-  log.error('notifications were not sent', { tenant, error });
-  return new DeliveryError('internal error', false, { cause: error });
-}
-
 /** The delivery of one tenant's batches in a run. */
-interface TenantDelivery<Events extends EventBatch> extends SendDependencies<Events> {
-  readonly tenant: Pick<Tenant, 'id' | 'name'>;
+interface TenantDelivery<Events extends EventBatch> extends SendDependencies<Events>, DeliveryRun {
   readonly changeReceivers: readonly ChangeReceiver[];
   /** Queues whose batches wait for an earlier batch. */
   readonly waiting: Set<string>;
-  readonly report: Report;
-  /** Returns whether there is time for another request. */
-  readonly hasTime: () => boolean;
 }
 
 /**
@@ -378,48 +328,6 @@ function destinationOf(
     count: notifications.length,
     requests: notifications.length === 0 ? [] : [{ id: '', send }],
   };
-}
-
-/** What a destination did with its requests. */
-interface Delivered {
-  /** Whether the destination has accepted or permanently refused all of its requests. */
-  readonly isTaken: boolean;
-  /** Id of the last request that it accepted or permanently refused. */
-  readonly lastId: string | undefined;
-  /** Why it permanently refused requests. */
-  readonly refused: readonly string[];
-  /** The failure that may be temporary, after which its other requests wait. */
-  readonly failure?: string;
-}
-
-/**
- * Delivers a batch to a destination, and counts it in the report. A request that is permanently refused does not stop
- * the ones after it. At least one request is sent, even if there is no time.
- *
- * @param afterId id of the last request that the destination has taken; if no request has it any more, all are sent
- */
-async function deliver(
-  { tenant, report, hasTime }: Pick<TenantDelivery<EventBatch>, 'tenant' | 'report' | 'hasTime'>,
-  { count, requests }: Destination,
-  afterId: string | undefined,
-): Promise<Delivered> {
-  let lastId = afterId;
-  const refused: string[] = [];
-  const first = requests.findIndex(({ id }) => id === afterId) + 1;
-  for (const [i, { id, send }] of requests.slice(first).entries()) {
-    if (i > 0 && !hasTime()) return { isTaken: false, lastId, refused };
-    try {
-      await send();
-      report.sent++;
-    } catch (error) {
-      const { message, isFinal } = note(tenant.name, error, report);
-      if (!isFinal) return { isTaken: false, lastId, refused, failure: message };
-      report.dropped += count / requests.length;
-      refused.push(message);
-    }
-    lastId = id;
-  }
-  return { isTaken: true, lastId, refused };
 }
 
 /** @throws {DeliveryError} */
