@@ -20,13 +20,13 @@ const QUERY_MS = 24_000;
  * Length of a response, in base64 characters, above which no more tasks are evaluated. Lambda refuses responses over
  * 6 MB.
  */
-const MAX_RESPONSE = 3_000_000;
+const FULL_RESPONSE = 3_000_000;
 /**
  * Maximum length of a response, in base64 characters. A result that would make the response longer is left out, unless it
- * is the first. The evaluator then asks for that task again. `MAX_RESPONSE` alone is not enough, because tasks that have
- * already started in parallel may each add a large result.
+ * is the first. The evaluator then asks for that task again. {@link FULL_RESPONSE} alone is not enough, because tasks that
+ * have already started in parallel may each add a large result.
  */
-const MOST_RESPONSE = 5_500_000;
+const MAX_RESPONSE = 5_500_000;
 /** Number of tasks evaluated in parallel, so that one task's samples are read while another task is evaluated. */
 const PARALLEL = 4;
 /** Maximum size of a task's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
@@ -102,7 +102,7 @@ export class Invocation {
     );
     let size = 0;
     await mapLimited(tasks, PARALLEL, async (ref) => {
-      if (!this.hasTime() || size > MAX_RESPONSE) return;
+      if (!this.hasTime() || size > FULL_RESPONSE) return;
       const beganMs = this.elapsedMs();
       let tenant: Tenant | undefined;
       let result: Outcome;
@@ -116,7 +116,7 @@ export class Invocation {
       left.set(ref.tenant, left.get(ref.tenant)! - 1);
       if (left.get(ref.tenant) === 0) this.reads.get(ref.tenant)?.clear();
       const length = result.outcome === 'evaluated' ? sizeOf(result) : 0;
-      if (size === 0 || size + length <= MOST_RESPONSE) {
+      if (size === 0 || size + length <= MAX_RESPONSE) {
         evaluations.push({ ...ref, ...result });
         size += length;
       }

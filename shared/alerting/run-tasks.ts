@@ -120,8 +120,7 @@ export async function runTasks(
   const indexed = await dependencies.index.all();
   report.tasks = indexed.length;
   if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
-  const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
-  const taskRun = new TaskRun(dependencies, report, startedMs, tenants, indexed);
+  const taskRun = new TaskRun(dependencies, report, startedMs, indexed);
   try {
     const evaluate = async (tasks: readonly IndexedTask[]) => {
       if (tasks.length > 0) await taskRun.evaluate(tasks, atMs);
@@ -200,8 +199,7 @@ class TaskRun {
     private readonly dependencies: TaskRunDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
-    /** All tenants with tasks, even those whose tasks are not evaluated now. */
-    private readonly tenants: readonly Id[],
+    /** All tasks, even those that are not evaluated now. */
     private readonly indexed: readonly IndexedTask[],
   ) {}
 
@@ -221,7 +219,8 @@ class TaskRun {
     // evaluated again. With a clock that is fast, the stream seems to lag, so ticks wait.
     const nowMs = atMs ?? Math.max(this.dependencies.now(), arrivedMs);
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
-    const quiet = await this.dependencies.quiet(this.tenants, nowMs);
+    const tenants = [...new Set(this.indexed.map(({ tenantId }) => tenantId))];
+    const quiet = await this.dependencies.quiet(tenants, nowMs);
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
     const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
     const due = tasks.filter((task) => this.mayBeDue(task, nowMs));
