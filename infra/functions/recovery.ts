@@ -66,7 +66,7 @@ export class Recovery extends Construct implements Monitored {
         metric: ownMetric(stage, 'recovery', 'ObjectsNotRedriven', Stats.MAXIMUM, QUARTER),
         above: 0,
         within: [3, 3],
-        // A redrive that ends with an error or a time-out counts nothing.
+        // A redrive reports its count after the last object. If it ends with an error or a time-out, it reports none.
         isSilenceAlarming: true,
       },
       {

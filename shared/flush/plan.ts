@@ -142,7 +142,7 @@ export function planItems(
   const items = new Map(existing.map((item) => [item.startMs, item]));
   const starts = [...new Set([windowStart, ...items.keys()])].sort((a, b) => a - b);
   const puts: ItemPut[] = [];
-  /** The samples that are in no item of `puts` yet. */
+  /** The samples that no item of `puts` has yet. */
   let rest = added;
   for (const [i, startMs] of starts.entries()) {
     const item = items.get(startMs);
@@ -179,8 +179,8 @@ export function willBeDivided(
 }
 
 /**
- * Encodes a block as chunks of at most `maxChunkBytes` bytes and {@link MAX_ITEM_SAMPLES} samples. Cuts a
- * block that is too large at its middle row, as often as needed. Never cuts a single row.
+ * Encodes a block as chunks of at most `maxChunkBytes` bytes and {@link MAX_ITEM_SAMPLES} samples. Cuts a block
+ * that is too large at its middle row, as often as needed. Never cuts a single row.
  */
 function cutToFit(
   block: Block,

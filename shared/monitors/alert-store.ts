@@ -87,7 +87,8 @@ export class AlertStore {
 
   async get(tenantId: Id, id: string): Promise<AlertRecord | undefined> {
     if (!isGivenId(id)) return undefined;
-    // Read the open alerts first: an alert that closes is added to the closed alerts before it is removed from the open ones.
+    // Read the open alerts first. An alert that closes is added to the closed alerts before it is removed from the open
+    // ones, so one of the two reads finds it.
     const open = await this.open.get(tenantId, id);
     return ((await this.closed.get(tenantId, id)) ?? open)?.alert;
   }

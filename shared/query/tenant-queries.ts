@@ -45,7 +45,7 @@ export interface PromqlChoices {
 
 /**
  * Runs a tenant's queries, and limits each of them. The API, rules and monitors use it for PromQL; remote read and
- * federation use it to read samples. Queries that begin on one object and run at the same time share requests.
+ * federation use it to read samples. Queries of one `TenantQueries` that run at the same time share requests.
  *
  * A query of the API also needs a permit (http/metered.ts). Rules and monitors need none, but their time is charged
  * (alerting/invocation.ts).

@@ -10,7 +10,10 @@ export interface WarmItem {
   readonly windowStart: number;
   /** 0 for the first layer, which is nearly always the only one. */
   readonly layer: number;
-  /** Start of the item's time range, in ms. The first item of a window starts with the window, until that item is purged. */
+  /**
+   * Start of the item's time range, in ms. The first item of a window starts with the window. After a purge of that item,
+   * the earliest item left starts later.
+   */
   readonly startMs: number;
   /**
    * Hash of the chunk. Conditional writes compare it. Archive objects list the revisions of the items that they hold.
